@@ -1,0 +1,89 @@
+/** Which areas there are: those that this program defines, and those that the journal says somebody defined.
+ *  Invariant: a closed area is never written by `append`, and never by a program without its definition.
+ *  Source: design section 6. */
+import { invalid, LedgerError } from "../kernel/errors.js";
+import { areaOf, kindOf } from "../kernel/names.js";
+import { reservedAreas } from "../journal/define-events.js";
+import type { EventDefinitions, ParsedEventDefinition } from "../journal/define-events.js";
+import type { AreaDefined } from "../journal/events/journal.js";
+
+export class Areas {
+  private readonly definitions = new Map<string, EventDefinitions>();
+  private readonly owners = new Map<string, EventDefinitions>();
+  private readonly recorded = new Map<string, AreaDefined>();
+  private readonly strict: boolean;
+
+  constructor(definitions: readonly EventDefinitions[], strict: boolean) {
+    this.strict = strict;
+    for (const definition of definitions) {
+      if (!(definition?.events instanceof Map)) throw invalid("options.events", "definitions made by defineEvents", definition);
+      if (this.definitions.has(definition.area)) throw invalid("options.events", "one definition an area", definition.area);
+      this.definitions.set(definition.area, definition);
+      for (const kind of definition.kinds) {
+        const owner = this.owners.get(kind);
+        if (owner !== undefined) throw invalid("options.events", `one area a stream kind: ${owner.area} owns ${kind}`, definition.area);
+        this.owners.set(kind, definition);
+      }
+    }
+  }
+
+  /** The definition of a type, if this program has one. */
+  definitionOf(type: string): ParsedEventDefinition | undefined {
+    return this.definitions.get(areaOf(type))?.events.get(type);
+  }
+
+  /** May `append` write this type to this stream, as far as this program knows? Outside the lock. */
+  checkAppend(stream: string, type: string, path: string): void {
+    const kind = kindOf(stream);
+    const area = areaOf(type);
+    if (reservedAreas.has(kind)) throw invalid(`${path} stream`, "of a kind that the journal does not use itself", stream);
+    if (reservedAreas.has(area)) throw invalid(`${path}.type`, "of an area that the journal does not use itself", type);
+    const definition = this.definitions.get(area);
+    const owner = this.owners.get(kind);
+    if (owner !== undefined && owner !== definition) throw invalid(`${path}.type`, `of area ${owner.area}, which owns the stream kind ${kind}`, type);
+    if (definition === undefined) {
+      if (this.strict) throw invalid(`${path}.type`, "of a defined area: the ledger was opened strict", type);
+      return;
+    }
+    if (!definition.open) throw invalid(`${path}.type`, "of an open area: a closed one is written by its commands alone", type);
+    if (!definition.events.has(type)) throw invalid(`${path}.type`, `one that area ${area} defines`, type);
+    if (!definition.kinds.includes(kind)) throw invalid(`${path} stream`, `of a kind that area ${area} owns (${definition.kinds.join(", ")})`, stream);
+  }
+
+  /** Under the lock: what must be recorded before an event of this type is written, or null; refused when the journal
+   *  says that the area is closed and this program does not know it. */
+  toRecord(stream: string, type: string): AreaDefined | null {
+    const area = areaOf(type);
+    const recorded = this.recorded.get(area);
+    const definition = this.definitions.get(area);
+    if (definition === undefined) {
+      const owner = [...this.recorded.values()].find((each) => each.kinds.includes(kindOf(stream)));
+      if (recorded?.open === false) throw unknownArea(area, "is closed, and this program does not define it", recorded);
+      if (owner !== undefined && owner.area !== area) throw unknownArea(owner.area, `owns the stream kind ${kindOf(stream)}, and ${type} is not of it`, owner);
+      return null;
+    }
+    const own: AreaDefined = { area, open: definition.open, kinds: definition.kinds };
+    if (recorded === undefined) return own;
+    if (recorded.kinds.join() !== own.kinds.join()) throw unknownArea(area, `was recorded with kinds ${recorded.kinds.join()}, and this program defines ${own.kinds.join()}`, recorded);
+    if (recorded.open === own.open) return null;
+    if (recorded.open) return own;
+    throw unknownArea(area, "was recorded as closed, and this program defines it as open", recorded);
+  }
+
+  /** The journal said so. */
+  record(defined: AreaDefined): void {
+    this.recorded.set(defined.area, defined);
+  }
+
+  /** Forgets what the journal said, to be read again. */
+  forget(): void {
+    this.recorded.clear();
+  }
+}
+
+function unknownArea(area: string, what: string, recorded: AreaDefined): LedgerError {
+  return new LedgerError("SCHEMA_UNKNOWN", `area ${area} ${what}`, {
+    details: { area, recorded },
+    hint: "open the ledger with the definitions of the program that wrote it",
+  });
+}

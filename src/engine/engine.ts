@@ -1,0 +1,174 @@
+/** The engine: the only place that sequences effects. It owns the writer and the readings over one store.
+ *  Invariant: no read creates, migrates or repairs anything. */
+import { invalid, LedgerError } from "../kernel/errors.js";
+import type { Clock } from "../kernel/clock.js";
+import { Content, isContentReference } from "../journal/content.js";
+import { contentDigest } from "../journal/content.js";
+import type { ContentReference } from "../journal/content.js";
+import { encodeEntry, entryId, entryTemplate, formatVersion, zeroId } from "../journal/entry.js";
+import { journalOpened, journalStream, parseJournalOpened } from "../journal/events/journal.js";
+import type { JournalOpened, RandomBytes } from "../journal/events/journal.js";
+import { canonicalize } from "../kernel/canonical.js";
+import { decodeStored } from "../journal/stored.js";
+import type { RawReader } from "../journal/raw-reader.js";
+import type { Store } from "../journal/store.js";
+import type { Areas } from "./areas.js";
+import { prepareAppend } from "./prepare.js";
+import { readJournal, readOneStream } from "./reading.js";
+import type { Reading } from "./reading.js";
+import { nextTime } from "./time.js";
+import type { AppendOptions, AppendResult, Diagnostic, LedgerStatus, ReadOptions, ReadStreamOptions, StreamAppend } from "./types.js";
+import { Writer } from "./writer.js";
+
+export interface EngineOptions {
+  readonly store: Store;
+  /** Does `close` close the store? Not one that was handed in. */
+  readonly ownsStore: boolean;
+  readonly create: boolean;
+  readonly origin: string | undefined;
+  readonly areas: Areas;
+  readonly clock: Clock;
+  readonly acceptClockStep: boolean;
+  readonly dedupe: boolean;
+  readonly busyTimeoutMs: number;
+  readonly randomBytes: RandomBytes;
+  readonly onEvent: (event: Diagnostic) => void;
+}
+
+export class Engine {
+  private readonly options: EngineOptions;
+  private readonly writer: Writer;
+  private readonly opened: JournalOpened;
+  private closing: Promise<void> | null = null;
+
+  private constructor(options: EngineOptions, opened: JournalOpened) {
+    this.options = options;
+    this.opened = opened;
+    this.writer = new Writer(options);
+  }
+
+  /** Starts on a store: reads who the journal is, or opens a new one. */
+  static async start(options: EngineOptions): Promise<Engine> {
+    const opened = (await readGenesis(options.store)) ?? (await openJournal(options));
+    return new Engine(options, opened);
+  }
+
+  get origin(): string {
+    return this.opened.origin;
+  }
+
+  append(parts: readonly StreamAppend[], options: AppendOptions): Promise<AppendResult> {
+    this.checkOpen();
+    const { store, areas, randomBytes, dedupe } = this.options;
+    if (store.readOnly) throw new LedgerError("READ_ONLY", "the ledger must be open for writing, found it open read-only");
+    return this.writer.submit(prepareAppend(parts, options, { areas, randomBytes, dedupe }), options.signal);
+  }
+
+  read(options: ReadOptions): Reading {
+    this.checkOpen();
+    return readJournal(this.options.store, this.options.areas, options);
+  }
+
+  readStream(stream: string, options: ReadStreamOptions): Reading {
+    this.checkOpen();
+    return readOneStream(this.options.store, this.options.areas, stream, options);
+  }
+
+  async content(reference: ContentReference): Promise<Content> {
+    this.checkOpen();
+    if (!isContentReference(reference)) throw invalid("reference", 'a content reference {"$content", "bytes", "n"}', reference);
+    const snapshot = await this.options.store.snapshot();
+    try {
+      const [stored] = await snapshot.contents([reference.n]);
+      const details = { ...reference };
+      if (stored === null || stored === undefined) throw new LedgerError("CONTENT_MISSING", `content ${reference.n} must be stored, found nothing`, { details });
+      if (stored.digest !== reference.$content) throw new LedgerError("CONTENT_MISSING", `content ${reference.n} must be ${reference.$content}, found ${stored.digest}`, { details });
+      if ("erased" in stored) throw new LedgerError("CONTENT_ERASED", `content ${reference.n} was erased by event #${stored.erased}`, { details: { ...details, erasedBy: stored.erased } });
+      if (contentDigest(stored.media, stored.salt, stored.bytes) !== reference.$content || stored.bytes.length !== reference.bytes) {
+        throw new LedgerError("STORE_DAMAGED", `content ${reference.n} must hash to its digest, found other bytes`, { details, hint: "run `runledger verify` on it" });
+      }
+      return new Content(stored.media, new Uint8Array(stored.bytes));
+    } finally {
+      await snapshot.release();
+    }
+  }
+
+  async status(): Promise<LedgerStatus> {
+    this.checkOpen();
+    const { store, clock } = this.options;
+    const snapshot = await store.snapshot();
+    const head = await snapshot.head().finally(() => snapshot.release());
+    if (head === null) throw new LedgerError("STORE_DAMAGED", "the journal must have its first entry, found none");
+    return {
+      origin: this.opened.origin,
+      format: this.opened.format,
+      incarnation: this.opened.incarnation,
+      size: head.seq + 1,
+      head: { position: head.seq, id: head.id, at: head.at },
+      contents: head.contents,
+      clockAheadMs: Math.max(0, head.at - clock.now()),
+      readOnly: store.readOnly,
+      location: store.location,
+      queue: this.writer.waiting(),
+      store: await store.health(),
+    };
+  }
+
+  raw(): Promise<RawReader> {
+    this.checkOpen();
+    return this.options.store.raw();
+  }
+
+  /** Waits for what is queued, then ends. Closing again waits for the same end. */
+  close(): Promise<void> {
+    this.closing ??= this.writer.close().then(() => (this.options.ownsStore ? this.options.store.close() : undefined));
+    return this.closing;
+  }
+
+  private checkOpen(): void {
+    if (this.closing !== null) throw new LedgerError("CLOSED", "the ledger must be open, found it closed");
+  }
+}
+
+async function readGenesis(store: Store): Promise<JournalOpened | null> {
+  const snapshot = await store.snapshot();
+  try {
+    const [stored] = await snapshot.entriesAt([0]);
+    if (stored === null || stored === undefined) return null;
+    const { fields } = decodeStored(stored);
+    if (fields.type !== "journal.opened") {
+      throw new LedgerError("STORE_DAMAGED", `event #0 must be journal.opened, found ${fields.type}`, { details: { position: 0, field: "type" } });
+    }
+    return parseJournalOpened(fields.data);
+  } finally {
+    await snapshot.release();
+  }
+}
+
+/** Writes entry 0, unless another process was faster. */
+async function openJournal(options: EngineOptions): Promise<JournalOpened> {
+  const { store, clock, randomBytes, origin } = options;
+  if (store.readOnly || !options.create) {
+    throw new LedgerError("NOT_FOUND", `${store.location} must hold a journal, found none`, { details: { location: store.location } });
+  }
+  const transaction = await store.begin();
+  try {
+    if ((await transaction.head()) === null) {
+      const data = journalOpened(origin, randomBytes);
+      const { at, clock: seen } = nextTime(null, { clock: clock.now(), monotonic: clock.monotonic() }, true);
+      const template = entryTemplate(journalStream, "journal.opened", 1, {});
+      const entry = encodeEntry(template, canonicalize(data), { seq: 0, prev: zeroId, txFirst: 0, txCount: 1, rev: 1, at });
+      const row = { seq: 0, id: entryId(entry), stream: journalStream, rev: 1, before: null, type: "journal.opened", at, skew: at - seen, entry };
+      await transaction.append([row], []);
+      await transaction.commit();
+    } else {
+      await transaction.rollback();
+    }
+  } catch (error) {
+    await transaction.rollback();
+    throw error;
+  }
+  const opened = await readGenesis(store);
+  if (opened === null) throw new LedgerError("STORE_DAMAGED", `${store.location} must hold the journal that was just opened, found none (format ${formatVersion})`);
+  return opened;
+}

@@ -1,0 +1,189 @@
+/** Turns what a caller gave into what the writer needs, at the moment of the call and outside the write lock.
+ *  Invariant: after this the caller may change its objects; nothing of them is looked at again. */
+import { writeCanonical } from "../kernel/canonical.js";
+import { isDigest } from "../kernel/digest.js";
+import { invalid, LedgerError, limit } from "../kernel/errors.js";
+import { dedupeBytesMin, entriesPerTxMax, entryBytesMax, saltBytes } from "../kernel/limits.js";
+import { checkMembers, parseInteger } from "../kernel/members.js";
+import { parseStream } from "../kernel/names.js";
+import { contentDigest, ContentValue, isContentReference, plainHash, toContent } from "../journal/content.js";
+import type { ContentReference } from "../journal/content.js";
+import { checkLabels, EntryProblem, entryTemplate } from "../journal/entry.js";
+import type { EntryLabels, EntryTemplate } from "../journal/entry.js";
+import type { RandomBytes } from "../journal/events/journal.js";
+import type { Areas } from "./areas.js";
+import type { AppendLabels, AppendOptions, EventReference, Expected, NewEvent, StreamAppend, StreamRequirement } from "./types.js";
+
+/** A content on its way, with the salt that it will have unless an equal one is stored already. */
+export interface PendingContent {
+  readonly media: string;
+  readonly bytes: Uint8Array;
+  readonly salt: Uint8Array;
+  readonly digest: string;
+  readonly plain: string | null;
+}
+
+/** An event whose text is complete but for its place and the numbers of its contents. */
+export interface PreparedEvent {
+  readonly stream: string;
+  readonly type: string;
+  readonly path: string;
+  readonly template: EntryTemplate;
+  /** The data in segments; between two of them stands the reference to a content. */
+  readonly segments: readonly string[];
+  readonly contents: readonly PendingContent[];
+  /** References to contents that must be in the journal already. */
+  readonly references: readonly ContentReference[];
+}
+
+export interface Requirement {
+  readonly stream: string;
+  readonly expected: Expected;
+  readonly path: string;
+}
+
+/** One atomic append, ready for the writer. */
+export interface PreparedAppend {
+  readonly streams: readonly string[];
+  readonly events: readonly PreparedEvent[];
+  readonly requirements: readonly Requirement[];
+  readonly cause: EventReference | undefined;
+  /** What it weighs in the queue, in bytes or more. */
+  readonly weight: number;
+}
+
+export interface Preparing {
+  readonly areas: Areas;
+  readonly randomBytes: RandomBytes;
+  readonly dedupe: boolean;
+}
+
+const optionNames = ["expected", "require", "signal", "actor", "cause", "correlation", "meta"];
+const partNames = ["stream", "events", "expected"];
+const eventNames = ["type", "data"];
+
+/** Checks and encodes an append, or throws what is wrong with it. */
+export function prepareAppend(parts: readonly StreamAppend[], options: AppendOptions, preparing: Preparing): PreparedAppend {
+  checkMembers(options, "options", optionNames);
+  const labels = parseLabels(options);
+  const single = parts.length === 1;
+  const streams: string[] = [];
+  const events: PreparedEvent[] = [];
+  const requirements: Requirement[] = [];
+  if (parts.length === 0) throw invalid("appends", "at least one stream", "none");
+  parts.forEach((part, index) => {
+    const path = single ? "" : `appends[${index}].`;
+    checkMembers(part, single ? "append" : `appends[${index}]`, partNames);
+    const stream = parseStream(part.stream, `${path}stream`);
+    if (streams.includes(stream)) throw invalid(`${path}stream`, "named once in an append", stream);
+    streams.push(stream);
+    const expected = part.expected ?? (single ? options.expected : undefined) ?? "any";
+    if (expected !== "any") requirements.push({ stream, expected: parseExpected(expected, `${path}expected`), path: `${path}expected` });
+    if (!Array.isArray(part.events) || part.events.length === 0) throw invalid(`${path}events`, "a list of at least one event", part.events);
+    if (events.length + part.events.length > entriesPerTxMax) throw limit("append", "events", entriesPerTxMax, events.length + part.events.length);
+    part.events.forEach((event: NewEvent, at) => events.push(prepareEvent(stream, event, `${path}events[${at}]`, labels, preparing)));
+  });
+  if (!single && options.expected !== undefined) throw invalid("options.expected", "absent: each stream of a list has its own", options.expected);
+  (options.require ?? []).forEach((each: StreamRequirement, index) => {
+    const path = `options.require[${index}]`;
+    checkMembers(each, path, ["stream", "expected"]);
+    requirements.push({ stream: parseStream(each.stream, `${path}.stream`), expected: parseExpected(each.expected, `${path}.expected`), path });
+  });
+  return { streams, events, requirements, cause: options.cause, weight: events.reduce((sum, event) => sum + weigh(event), 0) };
+}
+
+function prepareEvent(stream: string, event: NewEvent, path: string, labels: EntryLabels, preparing: Preparing): PreparedEvent {
+  checkMembers(event, path, eventNames);
+  preparing.areas.checkAppend(stream, checkType(event.type, path), path);
+  const definition = preparing.areas.definitionOf(event.type);
+  const data = parseData(definition === undefined ? (event.data ?? {}) : definition.parse(event.data ?? {}), `${path}.data`);
+  const contents: PendingContent[] = [];
+  const references: ContentReference[] = [];
+  const segments = writeCanonical(data, {
+    path: `${path}.data`,
+    unitsMax: entryBytesMax,
+    ...(definition?.pointers === undefined ? {} : { pointers: definition.pointers }),
+    take: (value, at) => {
+      const named = value instanceof ContentValue;
+      if (!named && (definition?.pointers === undefined || isClassInstance(value))) return false;
+      if (isReferenceShaped(value)) return false;
+      contents.push(pend(toContent(value, at), preparing));
+      return true;
+    },
+    reference: (value, at) => {
+      if (!isContentReference(value)) throw invalid(at, 'a content reference {"$content", "bytes", "n"}: "$content" names nothing else', value);
+      references.push({ ...value });
+    },
+  });
+  const version = definition?.version ?? 1;
+  return { stream, type: event.type, path, template: entryTemplate(stream, event.type, version, labels), segments, contents, references };
+}
+
+/** The text of an event's data, with the reference to each of its contents in its place. */
+export function fillData(event: PreparedEvent, references: readonly ContentReference[]): string {
+  let text = event.segments[0]!;
+  for (let index = 0; index < references.length; index++) {
+    const { $content, bytes, n } = references[index]!;
+    text += `{"$content":"${$content}","bytes":${bytes},"n":${n}}${event.segments[index + 1]!}`;
+  }
+  return text;
+}
+
+function pend(value: ContentValue, { randomBytes, dedupe }: Preparing): PendingContent {
+  const { media, bytes } = value;
+  const salt = randomBytes(saltBytes);
+  const plain = dedupe && bytes.length >= dedupeBytesMin ? plainHash(media, bytes) : null;
+  return { media, bytes, salt, digest: contentDigest(media, salt, bytes), plain };
+}
+
+function parseData(data: unknown, path: string): object {
+  if (typeof data !== "object" || data === null || Array.isArray(data) || isClassInstance(data)) throw invalid(path, "a plain object", data);
+  return data;
+}
+
+function isClassInstance(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype !== Object.prototype && prototype !== null && !(value instanceof Uint8Array);
+}
+
+function isReferenceShaped(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, "$content");
+}
+
+function checkType(type: unknown, path: string): string {
+  if (typeof type !== "string") throw invalid(`${path}.type`, 'an event type "area.pastTense"', type);
+  return type;
+}
+
+function parseLabels(options: AppendLabels): EntryLabels {
+  const { actor, cause, correlation, meta } = options;
+  if (cause !== undefined) {
+    if (typeof cause !== "object" || cause === null) throw invalid("options.cause", "an event, or its position and id", cause);
+    parseInteger(cause.position, "options.cause.position", 0);
+    if (!isDigest(cause.id)) throw invalid("options.cause.id", "64 lower-case hex digits", cause.id);
+  }
+  const labels = { actor, cause: cause?.id, corr: correlation, meta: meta !== undefined && Object.keys(meta).length === 0 ? undefined : meta };
+  try {
+    checkLabels(labels);
+  } catch (problem) {
+    if (!(problem instanceof EntryProblem)) throw problem;
+    if (problem.cause instanceof LedgerError) throw new LedgerError(problem.cause.code, `options.${problem.message}`, { details: { ...problem.cause.details, path: `options.${problem.path}` }, cause: problem.cause });
+    throw new LedgerError("INVALID_ARGUMENT", `options.${problem.message}`, { details: { path: `options.${problem.path}` }, cause: problem });
+  }
+  return labels.meta === undefined ? labels : { ...labels, meta: { ...labels.meta } };
+}
+
+/** Parses one of the ways to say in which state a stream must be. */
+export function parseExpected(expected: unknown, path: string): Expected {
+  if (typeof expected === "number") return parseInteger(expected, path, 0);
+  if (expected === "none" || expected === "exists" || expected === "any" || isDigest(expected)) return expected;
+  throw invalid(path, 'a revision, "none", "exists", "any" or the id of the stream\'s last event', expected);
+}
+
+function weigh(event: PreparedEvent): number {
+  let weight = 400;
+  for (const segment of event.segments) weight += segment.length;
+  for (const content of event.contents) weight += content.bytes.length + 200;
+  return weight;
+}

@@ -1,0 +1,194 @@
+/** The public shapes of the ledger: what goes in, what comes out. */
+import type { JsonObject } from "../kernel/canonical.js";
+import type { Clock } from "../kernel/clock.js";
+import type { FenceMark } from "../journal/entry.js";
+import type { EventDefinitions } from "../journal/define-events.js";
+import type { FaultSeam, StoreHealth } from "../journal/store.js";
+
+/** How `openLedger` opens. @public */
+export interface LedgerOptions {
+  /** Open an existing ledger for reading only: nothing is created, changed or migrated. Default false. */
+  readonly readOnly?: boolean;
+  /** Create the ledger when there is none. Default true; ignored with `readOnly`. */
+  readonly create?: boolean;
+  /** The identity of a new journal, `^[a-z0-9][a-z0-9./-]{0,127}$`. Default: `runledger/` and 26 random characters. */
+  readonly origin?: string;
+  /** Definitions of the areas that this program writes or reads. */
+  readonly events?: readonly EventDefinitions[];
+  /** Refuse areas that nobody defined. Default false. */
+  readonly strict?: boolean;
+  /** Store equal contents of 1 KiB or more once. Default true. */
+  readonly dedupe?: boolean;
+  /** The source of time; default: the store's. */
+  readonly clock?: Clock;
+  /** Accept a step of the clock of more than 366 days past the head. Default false (`CLOCK_UNSURE`). */
+  readonly acceptClockStep?: boolean;
+  /** How long to wait for another writer, in ms. Default 5,000. */
+  readonly busyTimeoutMs?: number;
+  /** Open on a network file system all the same. Default false (`STORE_UNSUPPORTED`). */
+  readonly allowNetworkFilesystem?: boolean;
+  /** Hears of commits, stalls and other things worth knowing. Must not throw; what it throws is dropped. */
+  readonly onEvent?: (event: Diagnostic) => void;
+  /** Seams for tests: randomness, faults, the probe for the kind of file system. */
+  readonly testing?: TestingSeams;
+}
+
+/** Seams for tests. @public */
+export interface TestingSeams {
+  /** Replaces the source of randomness (salts, nonces, names). */
+  readonly randomBytes?: (size: number) => Uint8Array;
+  /** Is called before and after each durable step of the store; may throw or end the process. */
+  readonly faults?: FaultSeam;
+  /** Replaces the probe of the file system's kind. */
+  readonly filesystemKind?: (path: string) => string;
+}
+
+/** What the `onEvent` hook hears. Sizes in bytes, durations in ms. @public */
+export type Diagnostic =
+  | { readonly type: "committed"; readonly commands: number; readonly entries: number; readonly position: number; readonly durationMs: number }
+  | { readonly type: "retried"; readonly commands: number; readonly cause: unknown }
+  | { readonly type: "stalled"; readonly waitedMs: number; readonly commands: number }
+  | { readonly type: "walOverCap"; readonly bytes: number; readonly capBytes: number; readonly checkpointBlocked: boolean }
+  | { readonly type: "copied"; readonly location: string };
+
+/** An event to append. @public */
+export interface NewEvent {
+  /** `area.pastTense`. */
+  readonly type: string;
+  /** The facts: a JSON object. What is marked with `content()` is stored beside the journal. Default `{}`. */
+  readonly data?: object;
+}
+
+/** The state in which a stream must be for an append to be accepted: its revision; `"none"`: it has no events;
+ *  `"exists"`: it has some; `"any"`; or the id of its last event, the only form that survives a restore. @public */
+export type Expected = number | "none" | "exists" | "any" | (string & {});
+
+/** Names an event: where it is and what it is. @public */
+export interface EventReference {
+  readonly position: number;
+  readonly id: string;
+}
+
+/** What may be said of an append, for all its events. @public */
+export interface AppendLabels {
+  /** Who did it: an opaque label of 1 to 128 units. */
+  readonly actor?: string;
+  /** The event of an earlier append that caused this one: an event as it was read, or its position and id. */
+  readonly cause?: EventReference;
+  /** A key by which this work is correlated. */
+  readonly correlation?: string;
+  /** At most 16 strings, 2 KiB in all: traceparent, tenant, tags. Reducers never see it. */
+  readonly meta?: Readonly<Record<string, string>>;
+}
+
+/** A stream that is checked and not written. @public */
+export interface StreamRequirement {
+  readonly stream: string;
+  readonly expected: Expected;
+}
+
+/** @public */
+export interface AppendOptions extends AppendLabels {
+  /** Default `"any"`. */
+  readonly expected?: Expected;
+  /** Streams that must be as said, checked in the same commit. */
+  readonly require?: readonly StreamRequirement[];
+  /** Gives the append up while it still waits in the queue (`ABORTED`). */
+  readonly signal?: AbortSignal;
+}
+
+/** One stream's part of an append over several. @public */
+export interface StreamAppend {
+  readonly stream: string;
+  readonly events: readonly NewEvent[];
+  readonly expected?: Expected;
+}
+
+/** What an acknowledged append became. It is on disk. @public */
+export interface AppendResult {
+  /** Position of its first entry. */
+  readonly first: number;
+  /** Position of its last entry. */
+  readonly position: number;
+  /** The number of entries, those that the engine added to it included. */
+  readonly count: number;
+  /** Engine time of all of them, ms since the epoch. */
+  readonly at: number;
+  /** The ids of the appended events, in the order given. */
+  readonly ids: readonly string[];
+  /** The revision of the first named stream after the append. */
+  readonly revision: number;
+  /** Each written stream with its revision after the append. */
+  readonly streams: readonly { readonly stream: string; readonly revision: number }[];
+}
+
+/** An event as it is read. @public */
+export interface LedgerEvent {
+  readonly position: number;
+  readonly id: string;
+  readonly stream: string;
+  readonly revision: number;
+  readonly type: string;
+  /** Schema version of `data` as it is shown here, after upcasting. */
+  readonly version: number;
+  readonly data: JsonObject;
+  /** Engine time, ms since the epoch. */
+  readonly at: number;
+  /** The append it belongs to. */
+  readonly tx: { readonly first: number; readonly count: number };
+  readonly actor?: string;
+  readonly command?: string;
+  readonly cause?: string;
+  readonly correlation?: string;
+  readonly fence?: FenceMark;
+  readonly meta?: Readonly<Record<string, string>>;
+}
+
+/** Which part of the journal to read. @public */
+export interface ReadOptions {
+  /** First position to read. Default 0, or the head when reading backward. */
+  readonly from?: number;
+  /** `"forward"` (default) or `"backward"`. */
+  readonly direction?: "forward" | "backward";
+  /** At most so many events. Default: all. */
+  readonly limit?: number;
+  readonly streams?: readonly string[];
+  readonly kinds?: readonly string[];
+  readonly types?: readonly string[];
+  readonly unknown?: UnknownEvents;
+  readonly signal?: AbortSignal;
+}
+
+/** What a reader does with an event whose type this program did not define, or that is newer than its definition:
+ *  `"accept"` (default) shows it as stored, `"ignore"` leaves it out, `"error"` refuses with `SCHEMA_UNKNOWN`;
+ *  a function may return another event in its place, or null to leave it out. @public */
+export type UnknownEvents = "accept" | "ignore" | "error" | ((event: LedgerEvent) => LedgerEvent | null);
+
+/** Which part of one stream to read. @public */
+export interface ReadStreamOptions {
+  /** First revision to read. Default 1, or the last when reading backward. */
+  readonly from?: number;
+  readonly direction?: "forward" | "backward";
+  readonly limit?: number;
+  readonly unknown?: UnknownEvents;
+  readonly signal?: AbortSignal;
+}
+
+/** How a ledger is. @public */
+export interface LedgerStatus {
+  readonly origin: string;
+  readonly format: number;
+  readonly incarnation: number;
+  /** The number of entries. */
+  readonly size: number;
+  /** The last entry. */
+  readonly head: { readonly position: number; readonly id: string; readonly at: number };
+  /** The number of contents that were ever named. */
+  readonly contents: number;
+  /** By how many ms the journal's time is ahead of the clock; 0 when it is not. */
+  readonly clockAheadMs: number;
+  readonly readOnly: boolean;
+  readonly location: string;
+  readonly queue: { readonly commands: number; readonly bytes: number };
+  readonly store: StoreHealth;
+}

@@ -1,0 +1,317 @@
+/** The writer: one loop that drains the queue of appends into batches, one commit a batch.
+ *  Invariants: an append is acknowledged after its commit and never before; what refuses one changes nothing; a commit
+ *  that fails or gives no answer is looked up under a new lock before anybody is told anything; nothing is thrown away
+ *  in silence. Source: design section 6. */
+import { systemClock } from "../kernel/clock.js";
+import type { Clock } from "../kernel/clock.js";
+import { LedgerError } from "../kernel/errors.js";
+import { batchBytesMax, batchMsMax, commandsPerBatchMax, queueBytesMax, queueCommandsMax } from "../kernel/limits.js";
+import { decodeStored } from "../journal/stored.js";
+import { journalStream, parseAreaDefined } from "../journal/events/journal.js";
+import type { Store, StoreHead, StoreReads, StoreTransaction } from "../journal/store.js";
+import type { Areas } from "./areas.js";
+import { Batch } from "./batch.js";
+import type { PreparedAppend } from "./prepare.js";
+import { StreamHeads } from "./stream-heads.js";
+import type { TimeState } from "./time.js";
+import type { AppendResult, Diagnostic } from "./types.js";
+
+export interface WriterOptions {
+  readonly store: Store;
+  readonly areas: Areas;
+  readonly clock: Clock;
+  readonly acceptClockStep: boolean;
+  readonly busyTimeoutMs: number;
+  readonly onEvent: (event: Diagnostic) => void;
+}
+
+interface Queued {
+  readonly append: PreparedAppend;
+  readonly resolve: (result: AppendResult) => void;
+  readonly reject: (error: unknown) => void;
+  readonly submittedAt: number;
+}
+
+/** What an append of a batch became; told to its caller after the commit. */
+type Outcome = { readonly queued: Queued; readonly result: AppendResult } | { readonly queued: Queued; readonly error: unknown };
+
+const retriesMax = 20;
+
+export class Writer {
+  private readonly options: WriterOptions;
+  private queue: Queued[] = [];
+  private queuedBytes = 0;
+  private running: Promise<void> | null = null;
+  private closed = false;
+  private headId: string | null = null;
+  private time: TimeState | null = null;
+  private journalRevision = 0;
+  private readonly streamHeads = new StreamHeads();
+
+  constructor(options: WriterOptions) {
+    this.options = options;
+  }
+
+  /** Queues an append; settles when it is durable, or refused. */
+  submit(append: PreparedAppend, signal: AbortSignal | undefined): Promise<AppendResult> {
+    if (this.closed) return Promise.reject(new LedgerError("CLOSED", "the ledger must be open, found it closed"));
+    if (this.queue.length >= queueCommandsMax || (this.queue.length > 0 && this.queuedBytes + append.weight > queueBytesMax)) {
+      return Promise.reject(
+        new LedgerError("OVERLOADED", `the queue may hold ${queueCommandsMax} appends or ${queueBytesMax} bytes, found ${this.queue.length} appends of ${this.queuedBytes} bytes`, {
+          details: { commands: this.queue.length, bytes: this.queuedBytes },
+          hint: "wait for earlier appends before you send more",
+        }),
+      );
+    }
+    if (signal?.aborted === true) return Promise.reject(aborted(signal));
+    return new Promise<AppendResult>((resolve, reject) => {
+      const queued: Queued = { append, resolve, reject, submittedAt: monotonic() };
+      this.queue.push(queued);
+      this.queuedBytes += append.weight;
+      signal?.addEventListener("abort", () => this.abort(queued, signal), { once: true });
+      this.running ??= this.run();
+    });
+  }
+
+  /** What waits. */
+  waiting(): { readonly commands: number; readonly bytes: number } {
+    return { commands: this.queue.length, bytes: this.queuedBytes };
+  }
+
+  /** Refuses new appends and waits until the queue is empty. */
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.running;
+  }
+
+  private abort(queued: Queued, signal: AbortSignal): void {
+    const index = this.queue.indexOf(queued);
+    if (index < 0) return;
+    this.queue.splice(index, 1);
+    this.queuedBytes -= queued.append.weight;
+    queued.reject(aborted(signal));
+  }
+
+  private async run(): Promise<void> {
+    await immediate();
+    while (this.queue.length > 0) {
+      await this.runBatch();
+      // A turn of the event loop: callers that were just answered get to send their next append into the next batch.
+      await immediate();
+      await this.options.store.maintain();
+    }
+    this.running = null;
+  }
+
+  private async runBatch(): Promise<void> {
+    const started = monotonic();
+    let transaction: StoreTransaction;
+    try {
+      transaction = await this.options.store.begin();
+    } catch (error) {
+      for (const queued of this.takeBatch()) queued.reject(error);
+      return;
+    }
+    const outcomes = await this.decideAndCommit(transaction, () => this.takeBatch());
+    const waitedMs = started - (outcomes[0]?.queued.submittedAt ?? started);
+    if (waitedMs > 1_000) this.options.onEvent({ type: "stalled", waitedMs, commands: outcomes.length });
+    let accepted = 0;
+    let entries = 0;
+    let position = -1;
+    for (const outcome of outcomes) {
+      if ("error" in outcome) {
+        outcome.queued.reject(outcome.error);
+        continue;
+      }
+      accepted++;
+      entries += outcome.result.count;
+      position = outcome.result.position;
+      outcome.queued.resolve(outcome.result);
+    }
+    if (accepted > 0) this.options.onEvent({ type: "committed", commands: accepted, entries, position, durationMs: monotonic() - started });
+  }
+
+  /** Decides what `takeMore` hands out and commits it. Never throws: every append taken has an outcome. */
+  private async decideAndCommit(first: StoreTransaction, takeMore: () => Iterable<Queued>): Promise<readonly Outcome[]> {
+    let transaction = first;
+    let source: Iterable<Queued> = takeMore();
+    const taken: Queued[] = [];
+    for (let attempt = 1; ; attempt++) {
+      let batch: Batch | null = null;
+      let outcomes: Outcome[] = [];
+      try {
+        batch = await this.startBatch(transaction);
+        await this.streamHeads.load(transaction, attempt === 1 ? this.streamsWaiting() : taken.flatMap((queued) => queued.append.streams));
+        for (const queued of source) {
+          if (attempt === 1) taken.push(queued);
+          outcomes.push(await decide(batch, queued));
+        }
+        if (batch.entries.length === 0) {
+          await transaction.rollback();
+          return outcomes;
+        }
+        await transaction.append(batch.entries, batch.contents);
+        await transaction.commit();
+        this.adopt(batch);
+        return outcomes;
+      } catch (cause) {
+        // A source that was never asked still hands out its batch; one that was is closed, and what it kept stays queued.
+        if (attempt === 1) taken.push(...source);
+        const found = await this.lookUp(transaction, batch);
+        if (found.committed) return outcomes;
+        const again = found.transaction;
+        if (again === null) return inDoubt(outcomes, taken, batch, cause, found.cause);
+        if (codeOf(cause) !== "STORE_BUSY" || attempt >= retriesMax) {
+          await again.rollback();
+          return failed(outcomes, taken, cause);
+        }
+        this.options.onEvent({ type: "retried", commands: taken.length, cause });
+        transaction = again;
+        source = taken;
+        outcomes = [];
+      }
+    }
+  }
+
+  /** After a commit that failed or gave no answer: takes the lock again and compares the id at the batch's first position. */
+  private async lookUp(
+    transaction: StoreTransaction,
+    batch: Batch | null,
+  ): Promise<{ readonly committed: boolean; readonly transaction: StoreTransaction | null; readonly cause?: unknown }> {
+    await transaction.rollback();
+    this.forget();
+    const deadline = monotonic() + this.options.busyTimeoutMs;
+    for (;;) {
+      try {
+        await this.options.store.reset();
+        const again = await this.options.store.begin();
+        const first = batch?.entries[0];
+        if (first === undefined) return { committed: false, transaction: again };
+        const [stored] = await again.entriesAt([first.seq]);
+        if (stored?.id !== first.id) return { committed: false, transaction: again };
+        await again.rollback();
+        return { committed: true, transaction: null };
+      } catch (cause) {
+        if (monotonic() >= deadline) return { committed: false, transaction: null, cause };
+        await pause(20);
+      }
+    }
+  }
+
+  private async startBatch(transaction: StoreTransaction): Promise<Batch> {
+    const head = await transaction.head();
+    if (head === null || head.id !== this.headId) await this.catchUp(transaction, head);
+    const { areas, clock, acceptClockStep } = this.options;
+    return new Batch({ transaction, head, time: this.time, streamHeads: this.streamHeads, areas, clock, acceptClockStep });
+  }
+
+  /** Somebody else wrote: what was known of stream heads is void, the areas are read on, the head is looked at. */
+  private async catchUp(reads: StoreReads, head: StoreHead | null): Promise<void> {
+    this.streamHeads.clear();
+    if (head === null) return;
+    const [last] = await reads.entriesAt([head.seq]);
+    if (last === undefined || last === null) throw new LedgerError("STORE_DAMAGED", `the head must be at position ${head.seq}, found nothing there`);
+    decodeStored(last);
+    const [journal] = await reads.streamHeads([journalStream]);
+    while (journal !== null && journal !== undefined && this.journalRevision < journal.rev) {
+      const page = await reads.streamEntries(journalStream, this.journalRevision + 1, 1_000);
+      if (page.length === 0) throw new LedgerError("STORE_DAMAGED", `${journalStream} must reach revision ${journal.rev}, found ${this.journalRevision}`);
+      for (const stored of page) {
+        const { fields } = decodeStored(stored);
+        if (fields.type === "area.defined") this.options.areas.record(parseAreaDefined(fields.data));
+        this.journalRevision = fields.rev;
+      }
+    }
+    this.time = { at: head.at, clock: head.at - head.skew, seen: this.options.clock.monotonic(), own: false };
+    this.headId = head.id;
+  }
+
+  private adopt(batch: Batch): void {
+    this.streamHeads.adopt(batch.heads);
+    this.time = batch.time;
+    this.headId = batch.head()?.id ?? null;
+    this.journalRevision = batch.heads.get(journalStream)?.rev ?? this.journalRevision;
+  }
+
+  private forget(): void {
+    this.headId = null;
+    this.time = null;
+    this.journalRevision = 0;
+    this.options.areas.forget();
+    this.streamHeads.clear();
+  }
+
+  /** Hands appends out until the batch is full: by number, by weight, by time. One larger append goes alone. */
+  private *takeBatch(): Generator<Queued> {
+    const started = monotonic();
+    let weight = 0;
+    for (let count = 0; count < commandsPerBatchMax && this.queue.length > 0; count++) {
+      weight += this.queue[0]!.append.weight;
+      if (count > 0 && (weight > batchBytesMax || monotonic() - started > batchMsMax)) return;
+      yield* this.take(1);
+    }
+  }
+
+  /** The streams of the appends that the next batch can take at most, so that their heads are read at once. */
+  private streamsWaiting(): string[] {
+    return [...new Set(this.queue.slice(0, commandsPerBatchMax).flatMap((queued) => queued.append.streams))];
+  }
+
+  private take(count: number): Queued[] {
+    const taken = this.queue.splice(0, count);
+    for (const queued of taken) this.queuedBytes -= queued.append.weight;
+    return taken;
+  }
+}
+
+async function decide(batch: Batch, queued: Queued): Promise<Outcome> {
+  try {
+    return { queued, result: await batch.stage(queued.append) };
+  } catch (error) {
+    // A store that fails while it is asked fails the batch; everything else is this append's own refusal.
+    if (isStoreFailure(error)) throw error;
+    return { queued, error };
+  }
+}
+
+function failed(outcomes: readonly Outcome[], taken: readonly Queued[], cause: unknown): Outcome[] {
+  return taken.map((queued) => {
+    const outcome = outcomes.find((each) => each.queued === queued);
+    return outcome !== undefined && "error" in outcome ? outcome : { queued, error: cause };
+  });
+}
+
+function inDoubt(outcomes: readonly Outcome[], taken: readonly Queued[], batch: Batch | null, cause: unknown, unreachable: unknown): Outcome[] {
+  if (batch === null || batch.entries.length === 0) return failed(outcomes, taken, cause);
+  const error = new LedgerError("STORE_IN_DOUBT", "the commit must be answered, found neither an answer nor a way to ask again", {
+    details: { firstPosition: batch.entries[0]?.seq, entries: batch.entries.length, unreachable: String(unreachable) },
+    hint: "read the stream when the store is back: the append is there in whole or not at all",
+    cause,
+  });
+  return failed(outcomes, taken, error);
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof LedgerError ? error.code : undefined;
+}
+
+function isStoreFailure(error: unknown): boolean {
+  return codeOf(error)?.startsWith("STORE_") === true;
+}
+
+function aborted(signal: AbortSignal): LedgerError {
+  return new LedgerError("ABORTED", "the append was given up while it waited", { cause: signal.reason });
+}
+
+/** Waiting and measuring is the process's own business: the injected clock is for what is written down. */
+function monotonic(): number {
+  return systemClock.monotonic();
+}
+
+function immediate(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,37 @@
+/** runledger: an embeddable, verifiable, event-sourced ledger. Every public name, one by one. */
+export { openLedger, openRawReader } from "./open-ledger.js";
+export { Ledger } from "./api/ledger.js";
+export { canonicalize } from "./kernel/canonical.js";
+export type { JsonObject, JsonValue } from "./kernel/canonical.js";
+export { systemClock } from "./kernel/clock.js";
+export type { Clock } from "./kernel/clock.js";
+export { InvariantError, LedgerError } from "./kernel/errors.js";
+export type { LedgerErrorCode, LedgerErrorOptions } from "./kernel/errors.js";
+export { Content, content, contentDigest, ContentValue } from "./journal/content.js";
+export type { ContentReference } from "./journal/content.js";
+export { defineEvents } from "./journal/define-events.js";
+export type { AreaOptions, EventDefinition, EventDefinitions, ParsedEventDefinition, StandardSchema } from "./journal/define-events.js";
+export { entryId } from "./journal/entry.js";
+export type { FenceMark } from "./journal/entry.js";
+export type { EvidenceFile, RawReader } from "./journal/raw-reader.js";
+export type { Store, StoreHealth } from "./journal/store.js";
+export type { Reading } from "./engine/reading.js";
+export type {
+  AppendLabels,
+  AppendOptions,
+  AppendResult,
+  Diagnostic,
+  EventReference,
+  Expected,
+  LedgerEvent,
+  LedgerOptions,
+  LedgerStatus,
+  NewEvent,
+  ReadOptions,
+  ReadStreamOptions,
+  StreamAppend,
+  StreamRequirement,
+  TestingSeams,
+  UnknownEvents,
+} from "./engine/types.js";
+export type { VerifyOptions, VerifyReport } from "./forensic/verify.js";

@@ -1,0 +1,136 @@
+/** Event definitions: everything the engine must know of an area's events, said once. Source: design section 6. */
+import type { JsonObject, PointerNode } from "../kernel/canonical.js";
+import { describe, invalid, LedgerError } from "../kernel/errors.js";
+import { areaOf, parseArea, parseType } from "../kernel/names.js";
+
+/** The part of a Standard Schema (version 1) that is used here: a synchronous `validate`. @public */
+export interface StandardSchema {
+  readonly "~standard": {
+    readonly validate: (value: unknown) => unknown;
+  };
+}
+
+/** What is said of one event type. @public */
+export interface EventDefinition {
+  /** Schema version of `data` that is written today, from 1. Default 1. */
+  readonly version?: number;
+  /** Checks the data and may shape it: a Standard Schema, or a function that returns the data or throws. */
+  readonly parse?: StandardSchema | ((data: unknown) => object);
+  /** JSON pointers to values that are content: the engine moves them beside the journal. */
+  readonly content?: readonly string[];
+  /** For each older version the step to the next: `upcast[1]` turns data of version 1 into data of version 2. Pure. */
+  readonly upcast?: Readonly<Record<number, (data: JsonObject) => JsonObject>>;
+}
+
+/** @public */
+export interface AreaOptions {
+  /** May the area be written with `append`? A closed one is written by its commands alone. */
+  readonly open: boolean;
+  /** The stream kinds that the area owns. Default: its own name. */
+  readonly kinds?: readonly string[];
+}
+
+/** The definitions of an area, made by `defineEvents`. @public */
+export interface EventDefinitions {
+  readonly area: string;
+  readonly open: boolean;
+  readonly kinds: readonly string[];
+  readonly events: ReadonlyMap<string, ParsedEventDefinition>;
+}
+
+/** One event definition, checked. @public */
+export interface ParsedEventDefinition {
+  readonly type: string;
+  readonly version: number;
+  readonly parse: (data: unknown) => unknown;
+  readonly pointers: PointerNode | undefined;
+  readonly upcast: ReadonlyMap<number, (data: JsonObject) => JsonObject>;
+}
+
+/** Names that belong to the journal itself. */
+export const reservedAreas: ReadonlySet<string> = new Set(["journal", "content", "receipt", "fence", "area"]);
+
+/** Defines the events of an area once: versions, parsing, content and upcasting. @public */
+export function defineEvents(area: string, options: AreaOptions, events: Readonly<Record<string, EventDefinition>>): EventDefinitions {
+  parseArea(area, "area");
+  if (reservedAreas.has(area)) throw invalid("area", "a name that the journal does not use itself", area);
+  if (typeof options?.open !== "boolean") throw invalid(`${area} options.open`, "true or false", options?.open);
+  const kinds = options.kinds ?? [area];
+  kinds.forEach((kind, index) => {
+    parseArea(kind, `${area} options.kinds[${index}]`);
+    if (reservedAreas.has(kind)) throw invalid(`${area} options.kinds[${index}]`, "a kind that the journal does not use itself", kind);
+  });
+  const parsed = new Map<string, ParsedEventDefinition>();
+  for (const [type, definition] of Object.entries(events)) parsed.set(type, parseDefinition(area, type, definition));
+  return { area, open: options.open, kinds: [...kinds], events: parsed };
+}
+
+function parseDefinition(area: string, type: string, definition: EventDefinition): ParsedEventDefinition {
+  parseType(type, `${area} event type`);
+  if (areaOf(type) !== area) throw invalid(`${area} event type`, `one of area "${area}"`, type);
+  const { version = 1, parse, content, upcast = {} } = definition;
+  if (!Number.isSafeInteger(version) || version < 1) throw invalid(`${type} version`, "an integer from 1", version);
+  const steps = new Map<number, (data: JsonObject) => JsonObject>();
+  for (const [from, step] of Object.entries(upcast)) {
+    if (!/^[1-9][0-9]*$/.test(from) || Number(from) >= version) throw invalid(`${type} upcast`, `steps from versions 1 to ${version - 1}`, from);
+    if (typeof step !== "function") throw invalid(`${type} upcast[${from}]`, "a function", step);
+    steps.set(Number(from), step);
+  }
+  for (let from = 1; from < version; from++) {
+    if (!steps.has(from)) throw invalid(`${type} upcast`, `a step from version ${from}: version ${version} is written today`, undefined);
+  }
+  return { type, version, parse: parser(type, parse), pointers: content && pointerTree(type, content), upcast: steps };
+}
+
+function parser(type: string, parse: EventDefinition["parse"]): (data: unknown) => unknown {
+  if (parse === undefined) return (data) => data;
+  const run = typeof parse === "function" ? parse : standardParser(type, parse);
+  return (data) => {
+    const result = run(data);
+    if (isThenable(result)) throw invalid(`${type} parse`, "synchronous", "a promise");
+    return result;
+  };
+}
+
+function standardParser(type: string, schema: StandardSchema): (data: unknown) => object {
+  const validate = schema?.["~standard"]?.validate;
+  if (typeof validate !== "function") throw invalid(`${type} parse`, "a function or a Standard Schema", schema);
+  return (data) => {
+    const result = validate(data);
+    if (isThenable(result)) throw invalid(`${type} parse`, "synchronous", "a promise");
+    const { issues, value } = result as { issues?: readonly { message: string; path?: readonly unknown[] }[]; value?: object };
+    if (issues !== undefined && issues.length > 0) {
+      throw new LedgerError("INVALID_ARGUMENT", `${type} data is not what its schema says: ${issues[0]?.message}`, { details: { type, issues } });
+    }
+    if (value === undefined) throw invalid(`${type} parse`, "a schema that returns a value", result);
+    return value;
+  };
+}
+
+function isThenable(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+interface MutablePointerNode extends PointerNode {
+  leaf: boolean;
+  readonly children: Map<string, MutablePointerNode>;
+}
+
+/** JSON pointers (RFC 6901) as a tree. */
+function pointerTree(type: string, pointers: readonly string[]): PointerNode {
+  const root: MutablePointerNode = { leaf: false, children: new Map() };
+  for (const pointer of pointers) {
+    if (typeof pointer !== "string" || !pointer.startsWith("/") || /~(?![01])/.test(pointer)) {
+      throw invalid(`${type} content`, 'JSON pointers such as "/note"', typeof pointer === "string" ? pointer : describe(pointer));
+    }
+    let node = root;
+    for (const token of pointer.slice(1).split("/")) {
+      const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
+      let child = node.children.get(name);
+      if (child === undefined) node.children.set(name, (child = { leaf: false, children: new Map() }));
+      node = child;
+    }
+    node.leaf = true;
+  }
+  return root;
+}

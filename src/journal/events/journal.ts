@@ -1,0 +1,70 @@
+/** The journal's own events, on the stream `journal/main`. Source: design section 4. */
+import { randomBytes as systemRandomBytes } from "node:crypto";
+import { version as engineVersion } from "../../kernel/version.js";
+import type { JsonObject } from "../../kernel/canonical.js";
+import { LedgerError } from "../../kernel/errors.js";
+import { parseArea, parseOrigin } from "../../kernel/names.js";
+import { formatVersion } from "../entry.js";
+
+/** The stream that holds what is said of the journal itself. */
+export const journalStream = "journal/main";
+
+/** `journal.opened`, entry 0: names the journal. */
+export interface JournalOpened {
+  readonly engine: string;
+  readonly format: number;
+  readonly incarnation: number;
+  readonly nonce: string;
+  readonly origin: string;
+}
+
+/** `area.defined`: who may write an area, said before its first event. */
+export interface AreaDefined {
+  readonly area: string;
+  readonly open: boolean;
+  readonly kinds: readonly string[];
+}
+
+/** Random bytes, injected in tests. */
+export type RandomBytes = (size: number) => Uint8Array;
+export const randomBytes: RandomBytes = (size) => systemRandomBytes(size);
+
+/** The data of a new journal's first entry. */
+export function journalOpened(origin: string | undefined, random: RandomBytes): JournalOpened {
+  return {
+    engine: engineVersion,
+    format: formatVersion,
+    incarnation: 1,
+    nonce: Buffer.from(random(16)).toString("base64"),
+    origin: origin ?? `runledger/${base32(random(26))}`,
+  };
+}
+
+/** Reads the data of entry 0. */
+export function parseJournalOpened(data: JsonObject): JournalOpened {
+  const { engine, format, incarnation, nonce, origin } = data as Partial<JournalOpened> & JsonObject;
+  if (format !== formatVersion) {
+    throw new LedgerError("SCHEMA_UNKNOWN", `journal format must be ${formatVersion}, found ${String(format)}`, { details: { expected: formatVersion, found: format } });
+  }
+  if (typeof engine !== "string" || typeof nonce !== "string" || incarnation !== 1) throw damaged("journal.opened", data);
+  return { engine, format, incarnation, nonce, origin: parseOrigin(origin, "journal.opened origin") };
+}
+
+/** Reads the data of an `area.defined`. */
+export function parseAreaDefined(data: JsonObject): AreaDefined {
+  const { area, open, kinds } = data;
+  if (typeof open !== "boolean" || !Array.isArray(kinds)) throw damaged("area.defined", data);
+  return { area: parseArea(area, "area.defined area"), open, kinds: kinds.map((kind) => parseArea(kind, "area.defined kind")) };
+}
+
+function damaged(type: string, data: JsonObject): LedgerError {
+  return new LedgerError("STORE_DAMAGED", `${type} must have the members of its format, found ${Object.keys(data).join(", ")}`, { details: { type } });
+}
+
+const alphabet = "abcdefghijklmnopqrstuvwxyz234567";
+
+function base32(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += alphabet[byte & 31];
+  return text;
+}

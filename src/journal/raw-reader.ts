@@ -1,0 +1,80 @@
+/** The raw reader port: stored rows as they are, for the verifier. It decodes nothing, repairs nothing and hides nothing;
+ *  what a column holds is `unknown` until the verifier has looked at it. Source: design sections 3 and 11. */
+
+/** A file that was read, with its hash before reading. @public */
+export interface EvidenceFile {
+  readonly name: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** Something that the store itself says is wrong, before any content is looked at. */
+export interface RawProblem {
+  /** `E_SCHEMA`: tables, triggers or identifiers differ; `E_TYPE`: a value has another storage class;
+   *  `E_CORRUPT`: the pages do not hold together. */
+  readonly code: "E_SCHEMA" | "E_TYPE" | "E_CORRUPT";
+  readonly where: string;
+  readonly message: string;
+}
+
+/** One stored entry. `stream` and `type` are numbers to be looked up in `streams` and `types`. `id` is hex when it is a
+ *  blob of any size; `entry` is text, or bytes when text alone cannot be trusted (it shows U+FFFD) or bytes were asked for. */
+export interface RawEntry {
+  readonly seq: unknown;
+  readonly id: unknown;
+  readonly stream: unknown;
+  readonly rev: unknown;
+  readonly before: unknown;
+  readonly type: unknown;
+  readonly at: unknown;
+  readonly skew: unknown;
+  readonly entry: unknown;
+}
+
+export interface RawStream {
+  readonly id: unknown;
+  readonly name: unknown;
+  readonly rev: unknown;
+  readonly seq: unknown;
+}
+
+export interface RawType {
+  readonly id: unknown;
+  readonly name: unknown;
+}
+
+/** One page of a stream: the positions of 256 revisions, decoded when the blob has the right size, else null. */
+export interface RawStreamPage {
+  readonly stream: unknown;
+  readonly page: unknown;
+  readonly seqs: readonly number[] | null;
+}
+
+export interface RawContent {
+  readonly n: unknown;
+  readonly digest: unknown;
+  readonly media: unknown;
+  readonly salt: unknown;
+  readonly bytes: unknown;
+  readonly plain: unknown;
+  readonly erased: unknown;
+}
+
+/** Stored rows at one consistent position. Lists come in key order, in pages: pass the last key of the page before. */
+export interface RawReader {
+  readonly location: string;
+  /** True when a private copy is read because the original cannot be read in place. */
+  readonly copied: boolean;
+  /** The files read, hashed when the reader was opened. */
+  evidence(): Promise<readonly EvidenceFile[]>;
+  /** Identifiers, tables, triggers and storage classes; always first. */
+  problems(): Promise<readonly RawProblem[]>;
+  /** How many entry rows there are. */
+  entryCount(): Promise<number>;
+  entries(after: number | null, limit: number, asBytes?: boolean): Promise<readonly RawEntry[]>;
+  streams(after: number | null, limit: number): Promise<readonly RawStream[]>;
+  types(): Promise<readonly RawType[]>;
+  streamPages(after: { readonly stream: number; readonly page: number } | null, limit: number): Promise<readonly RawStreamPage[]>;
+  contents(after: number | null, limit: number): Promise<readonly RawContent[]>;
+  close(): Promise<void>;
+}

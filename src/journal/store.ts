@@ -1,0 +1,135 @@
+/** The Store port: what the engine needs from a place that keeps journals. Asynchronous, small, and the same for every
+ *  adapter; reads take lists. Nothing above it may lean on an adapter being synchronous.
+ *  Invariants: positions are dense by construction; one writer at a time, between `begin` and `commit` or `rollback`;
+ *  everything in one transaction becomes visible and durable together or not at all. Source: design section 5. */
+
+import type { RawReader } from "./raw-reader.js";
+
+/** The last entry of a journal and what is kept beside it. */
+export interface StoreHead {
+  readonly seq: number;
+  /** 64 hex digits. */
+  readonly id: string;
+  readonly at: number;
+  /** `at` minus the raw clock that the writer saw: how far the journal was ahead of its writer's clock. */
+  readonly skew: number;
+  /** The number of contents that were ever named. */
+  readonly contents: number;
+}
+
+export interface StreamHead {
+  readonly rev: number;
+  /** Position of the stream's last entry. */
+  readonly seq: number;
+}
+
+/** An entry to write: its text and the copies of its fields that the store keeps for finding it. */
+export interface EntryRow {
+  readonly seq: number;
+  readonly id: string;
+  readonly stream: string;
+  readonly rev: number;
+  /** Position of the stream's entry before this one; null for the first. */
+  readonly before: number | null;
+  readonly type: string;
+  readonly at: number;
+  readonly skew: number;
+  readonly entry: string;
+}
+
+/** An entry as it is read: `entry` is text, or the raw bytes whenever text alone could hide what is stored (it shows U+FFFD). */
+export interface StoredEntry {
+  readonly seq: number;
+  readonly id: string;
+  readonly entry: string | Uint8Array;
+}
+
+export interface ContentRow {
+  readonly n: number;
+  readonly digest: string;
+  readonly media: string;
+  readonly salt: Uint8Array;
+  readonly bytes: Uint8Array;
+  /** Plain hash for finding equal contents; null when it is too small or deduplication is off. */
+  readonly plain: string | null;
+}
+
+/** A stored content; after erasure only number and digest are left, and the position of the erasing event. */
+export type StoredContent = ContentRow | { readonly n: number; readonly digest: string; readonly erased: number };
+
+/** Reads at one consistent position. */
+export interface StoreReads {
+  /** The head at that position; null when nothing was ever written. */
+  head(): Promise<StoreHead | null>;
+  streamHeads(streams: readonly string[]): Promise<readonly (StreamHead | null)[]>;
+  /** Entries from a position on, ascending, or descending from it when `reverse`. */
+  entries(from: number, limit: number, reverse?: boolean): Promise<readonly StoredEntry[]>;
+  entriesAt(positions: readonly number[]): Promise<readonly (StoredEntry | null)[]>;
+  /** Entries of one stream from a revision on, ascending, or descending from it when `reverse`. */
+  streamEntries(stream: string, fromRev: number, limit: number, reverse?: boolean): Promise<readonly StoredEntry[]>;
+  contents(numbers: readonly number[]): Promise<readonly (StoredContent | null)[]>;
+  /** For each plain hash the content that has it, if any. */
+  contentsByPlain(hashes: readonly string[]): Promise<readonly (ContentRow | null)[]>;
+}
+
+/** A read snapshot. Release it: a reader that never lets go keeps the store from cleaning up. */
+export interface StoreSnapshot extends StoreReads {
+  release(): Promise<void>;
+}
+
+/** The one open write transaction. Its reads see what it wrote. */
+export interface StoreTransaction extends StoreReads {
+  /** Appends entries, dense from the head on, and puts contents, dense from the head's number on. */
+  append(entries: readonly EntryRow[], contents: readonly ContentRow[]): Promise<void>;
+  /** Makes it durable. When it throws, the outcome is unknown until the head is read again under a new lock. */
+  commit(): Promise<void>;
+  /** Undoes it; never throws, so that the first error is the one that is seen. */
+  rollback(): Promise<void>;
+}
+
+/** What an operator should know of a store. @public */
+export interface StoreHealth {
+  /** Which adapter: `memory`, `sqlite`. */
+  readonly kind: string;
+  /** What an acknowledged append survives: `power loss` or `nothing`. */
+  readonly durability: "power loss" | "nothing";
+  /** True when a private copy is read because the original cannot be read in place. */
+  readonly copied: boolean;
+  /** The write-ahead log; null where there is none. Sizes in bytes. */
+  readonly wal: {
+    readonly bytes: number;
+    readonly capBytes: number;
+    readonly overCap: boolean;
+    /** A reader held the last checkpoint back, or it failed. */
+    readonly checkpointBlocked: boolean;
+    readonly lastError: string | null;
+  } | null;
+}
+
+/** A place that keeps one journal. */
+export interface Store {
+  readonly kind: string;
+  readonly location: string;
+  readonly readOnly: boolean;
+  /** Takes the write lock, waiting for it at most the busy timeout without blocking the event loop.
+   *  Errors of `begin`, `append` and `commit` carry what the engine must know in their code: `STORE_BUSY` (lock not had, or
+   *  a serialisation failure: decide again), `STORE_UNAVAILABLE` (no answer to be had now), anything else (failed for good). */
+  begin(): Promise<StoreTransaction>;
+  snapshot(): Promise<StoreSnapshot>;
+  /** Drops connections and caches after a commit that gave no answer; the next `begin` starts afresh. */
+  reset(): Promise<void>;
+  /** Housekeeping between commits, after callers were answered: checkpoints. Never throws; see `health`. */
+  maintain(): Promise<void>;
+  health(): Promise<StoreHealth>;
+  /** The stored rows as they are, for the verifier, at one position. */
+  raw(): Promise<RawReader>;
+  /** Ends it; closing twice is a no-op. */
+  close(): Promise<void>;
+}
+
+/** The fault seam: called before and after each durable step, with its name. It may throw, or end the process. */
+export type FaultSeam = (step: DurableStep, moment: "before" | "after") => void;
+
+/** Every step that changes what is on disk, in the order in which an adapter takes them. */
+export const durableSteps = ["create", "schema", "mode", "begin", "contents", "entries", "streams", "commit", "checkpoint", "fold", "close"] as const;
+export type DurableStep = (typeof durableSteps)[number];

@@ -1,0 +1,256 @@
+/** Canonical JSON (RFC 8785) behind a strict gate: one walk refuses what JSON cannot carry and writes what it can.
+ *  Invariants: the text is a fixpoint (parsing and writing it again gives the same text); a value is read once and
+ *  never called into (no getter, no `toJSON`, no proxy trap runs); a law holds the text equal to that of
+ *  `fast-json-stable-stringify` on everything accepted. Source: design section 4, decision 0002. */
+import { types } from "node:util";
+import { describe, invalid, LedgerError, limit } from "./errors.js";
+import { depthMax as valueDepthMax } from "./limits.js";
+
+/** What canonical JSON can carry. @public */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
+/** A JSON object. @public */
+export interface JsonObject {
+  readonly [key: string]: JsonValue | undefined;
+}
+
+/** Values that are taken out of the walk: one node a JSON pointer token. */
+export interface PointerNode {
+  readonly leaf: boolean;
+  readonly children: ReadonlyMap<string, PointerNode>;
+}
+
+export interface CanonicalOptions {
+  /** How messages name the value; by default `$`. */
+  readonly path?: string;
+  /** Stop as soon as the text is longer than this, in UTF-16 units. */
+  readonly unitsMax?: number;
+  readonly depthMax?: number;
+  /** Values at these pointers go to `take`. */
+  readonly pointers?: PointerNode;
+  /** Is offered each object that is not plain, and each value that a pointer names; true: taken, the text breaks there. */
+  readonly take?: (value: unknown, path: string) => boolean;
+  /** Sees each object with the member `$content`. */
+  readonly reference?: (value: object, path: string) => void;
+}
+
+/** The canonical text of a value. Members that are `undefined` are dropped and `-0` becomes `0`;
+ *  whatever else JSON cannot carry is refused with `INVALID_ARGUMENT` and the path. @public */
+export function canonicalize(value: unknown): string {
+  return writeCanonical(value)[0]!;
+}
+
+/** The canonical text of a value in segments: it is broken where `take` took a value. */
+export function writeCanonical(value: unknown, options: CanonicalOptions = {}): readonly string[] {
+  const writer = new CanonicalWriter(options);
+  writer.write(value, options.pointers);
+  return writer.finish();
+}
+
+/** Parses canonical text, from bytes or from a string, and refuses any other spelling of the same value. */
+export function parseCanonical(text: string | Uint8Array, path = "$", depthMax: number = valueDepthMax): JsonValue {
+  const string = typeof text === "string" ? text : decodeUtf8(text, path);
+  let value: JsonValue;
+  try {
+    value = JSON.parse(string) as JsonValue; // checked below, by writing it again
+  } catch (cause) {
+    throw new LedgerError("INVALID_ARGUMENT", `${path} must be canonical JSON, found text that does not parse`, { details: { path }, cause });
+  }
+  const [again] = writeCanonical(value, { path, depthMax });
+  if (again !== string) {
+    let at = 0;
+    while (again!.charCodeAt(at) === string.charCodeAt(at)) at++;
+    throw new LedgerError("INVALID_ARGUMENT", `${path} must be canonical JSON, found another spelling at unit ${at}`, { details: { path, unit: at } });
+  }
+  return value;
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Decodes UTF-8 and refuses malformed bytes instead of replacing them. */
+export function decodeUtf8(bytes: Uint8Array, path: string): string {
+  try {
+    return decoder.decode(bytes);
+  } catch (cause) {
+    throw new LedgerError("INVALID_ARGUMENT", `${path} must be well-formed UTF-8`, { details: { path }, cause });
+  }
+}
+
+// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+const escapePattern = /[\u0000-\u001f"\\\ud800-\udfff]/;
+
+class CanonicalWriter {
+  private text = "";
+  private readonly segments: string[] = [];
+  private readonly keys: (string | number)[] = [];
+  private readonly ancestors: object[] = [];
+  private readonly options: CanonicalOptions;
+  private readonly unitsMax: number;
+  private readonly depthMax: number;
+
+  constructor(options: CanonicalOptions) {
+    this.options = options;
+    this.unitsMax = options.unitsMax ?? Number.MAX_SAFE_INTEGER;
+    this.depthMax = options.depthMax ?? valueDepthMax;
+  }
+
+  finish(): readonly string[] {
+    this.segments.push(this.text);
+    return this.segments;
+  }
+
+  write(value: unknown, pointers: PointerNode | undefined): void {
+    if (pointers?.leaf && this.taken(value)) return;
+    switch (typeof value) {
+      case "string":
+        return this.string(value);
+      case "number":
+        return this.number(value);
+      case "boolean":
+        this.text += value ? "true" : "false";
+        return;
+      case "object":
+        if (value === null) {
+          this.text += "null";
+          return;
+        }
+        return this.container(value, pointers);
+      default:
+        throw this.refuse("a JSON value", describe(value));
+    }
+  }
+
+  private string(value: string): void {
+    if (value.length + this.text.length > this.unitsMax) throw this.tooLong(value.length + this.text.length);
+    this.text += this.quoted(value);
+  }
+
+  private quoted(value: string): string {
+    if (!escapePattern.test(value)) return `"${value}"`;
+    if (!value.isWellFormed()) throw this.refuse("free of lone surrogates", describe(value));
+    return JSON.stringify(value);
+  }
+
+  private number(value: number): void {
+    if (!Number.isFinite(value)) throw this.refuse("a finite number", String(value));
+    if (Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21) {
+      throw this.refuse("an integer within ±(2^53−1): a larger one was rounded before it came here; send it as a string", String(value));
+    }
+    this.text += value === 0 ? "0" : String(value);
+  }
+
+  private container(value: object, pointers: PointerNode | undefined): void {
+    if (types.isProxy(value)) throw this.refuse("plain data", "a Proxy");
+    const prototype: unknown = Object.getPrototypeOf(value);
+    const isArray = Array.isArray(value);
+    if (isArray ? prototype !== Array.prototype : prototype !== Object.prototype && prototype !== null) {
+      if (this.taken(value)) return;
+      throw this.refuse("a plain object or array", `an instance of ${className(prototype)}`);
+    }
+    if (this.ancestors.length >= this.depthMax) throw this.tooDeep(value);
+    this.ancestors.push(value);
+    if (isArray) this.array(value, pointers);
+    else this.object(value as Record<string, unknown>, pointers);
+    this.ancestors.pop();
+  }
+
+  private array(value: readonly unknown[], pointers: PointerNode | undefined): void {
+    const names = Object.getOwnPropertyNames(value);
+    if (names.length !== value.length + 1 || hasSymbols(value)) throw this.refuse("an array without holes or extra members", "one with some");
+    this.refuseToJson(value);
+    this.text += "[";
+    for (let index = 0; index < value.length; index++) {
+      if (index > 0) this.text += ",";
+      this.keys.push(index);
+      const member = this.member(value, String(index));
+      if (member === undefined) throw this.refuse("a JSON value", "undefined in an array");
+      this.write(member, pointers?.children.get(String(index)));
+      this.keys.pop();
+      if (this.text.length > this.unitsMax) throw this.tooLong(this.text.length);
+    }
+    this.text += "]";
+  }
+
+  private object(value: Readonly<Record<string, unknown>>, pointers: PointerNode | undefined): void {
+    const names = sorted(Object.getOwnPropertyNames(value));
+    if (hasSymbols(value)) throw this.refuse("free of symbol keys", "an object with some");
+    this.refuseToJson(value);
+    this.text += "{";
+    let first = true;
+    for (const name of names) {
+      this.keys.push(name);
+      if (name === "__proto__") throw this.refuse("free of members named __proto__", "one");
+      const member = this.member(value, name);
+      if (member !== undefined) {
+        if (name === "$content") this.options.reference?.(value, this.path(1));
+        this.text += first ? `${this.quoted(name)}:` : `,${this.quoted(name)}:`;
+        first = false;
+        this.write(member, pointers?.children.get(name));
+        if (this.text.length > this.unitsMax) throw this.tooLong(this.text.length);
+      }
+      this.keys.pop();
+    }
+    this.text += "}";
+  }
+
+  /** Reads a member once, through its descriptor, so that no getter runs. */
+  private member(container: object, name: string): unknown {
+    const descriptor = Object.getOwnPropertyDescriptor(container, name)!;
+    if (!("value" in descriptor)) throw this.refuse("a plain member", "an accessor");
+    if (!descriptor.enumerable) throw this.refuse("an enumerable member", "a hidden one");
+    return descriptor.value;
+  }
+
+  private taken(value: unknown): boolean {
+    if (this.options.take === undefined || !this.options.take(value, this.path())) return false;
+    this.segments.push(this.text);
+    this.text = "";
+    return true;
+  }
+
+  private refuseToJson(value: object): void {
+    if (typeof (value as { toJSON?: unknown }).toJSON === "function") throw this.refuse("plain data", "a value with toJSON");
+  }
+
+  private path(cut = 0): string {
+    let path = this.options.path ?? "$";
+    for (const key of this.keys.slice(0, this.keys.length - cut)) {
+      if (typeof key === "number") path += `[${key}]`;
+      else path += /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key.slice(0, 100))}]`;
+      if (path.length > 400) return `${path.slice(0, 400)}…`;
+    }
+    return path;
+  }
+
+  private refuse(expected: string, found: string): LedgerError {
+    const path = this.path();
+    return new LedgerError("INVALID_ARGUMENT", `${path} must be ${expected}, found ${found}`, { details: { path, expected, found } });
+  }
+
+  private tooLong(found: number): LedgerError {
+    return limit(this.path(), "UTF-16 units of canonical JSON", this.unitsMax, found);
+  }
+
+  private tooDeep(value: object): LedgerError {
+    const cycle = this.ancestors.includes(value) || new Set(this.ancestors).size < this.ancestors.length;
+    if (cycle) return invalid(this.options.path ?? "$", "free of cycles", value);
+    return limit(this.options.path ?? "$", "levels of nesting", this.depthMax, this.depthMax + 1);
+  }
+}
+
+function hasSymbols(value: object): boolean {
+  return Object.getOwnPropertySymbols(value).length > 0;
+}
+
+/** Sorts names by UTF-16 code units, in place; most objects come sorted, or nearly so. */
+function sorted(names: string[]): string[] {
+  for (let index = 1; index < names.length; index++) {
+    if (names[index - 1]! > names[index]!) return names.sort();
+  }
+  return names;
+}
+
+function className(prototype: unknown): string {
+  if (prototype === null || typeof prototype !== "object") return "another prototype";
+  const constructor = Object.getOwnPropertyDescriptor(prototype, "constructor")?.value as unknown;
+  return typeof constructor === "function" ? describe(constructor.name).slice(1, -1) : "another prototype";
+}

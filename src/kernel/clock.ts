@@ -1,0 +1,33 @@
+import { invalid } from "./errors.js";
+import { timeMsMax } from "./limits.js";
+
+/** Where the engine takes its time from. Injected, so that a history can be repeated. @public */
+export interface Clock {
+  /** Wall time in integer ms since the epoch; may step in either direction. */
+  now(): number;
+  /** Ms since an arbitrary moment; never falls, never steps. Fractions are welcome. */
+  monotonic(): number;
+}
+
+/** The clock of this host. @public */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+};
+
+/** Parses a caller's time, a `Date` or integer ms since the epoch, into ms. Rows G-07 and C11. */
+export function parseTime(value: unknown, path: string): number {
+  const ms = value instanceof Date ? value.getTime() : value;
+  if (typeof ms !== "number" || !Number.isSafeInteger(ms) || Math.abs(ms) > timeMsMax) {
+    throw invalid(path, "a valid Date or integer ms since the epoch, at most 8.64e15 in size", value instanceof Date ? String(ms) : value);
+  }
+  return ms;
+}
+
+/** Parses a duration: a positive safe integer of ms, at most `max`. Row G-08. */
+export function parseDuration(value: unknown, path: string, max: number): number {
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 1 || value > max) {
+    throw invalid(path, `a whole number of ms from 1 to ${max}`, value);
+  }
+  return value;
+}

@@ -1,0 +1,42 @@
+/** Every limit of the format and of the engine, in one place. Units are in the names; "units" are UTF-16 code units.
+ *  Source: design sections 4, 6 and 14. A limit that is not here does not exist. */
+
+/** A name: a type, an actor, an origin label, a projection. */
+export const nameUnitsMax: number = 128;
+/** A key: the part of a stream behind its kind, a correlation key, a command id. */
+export const keyUnitsMax: number = 512;
+export const titleUnitsMax: number = 200;
+export const runIdUnitsMax: number = 200;
+export const taskIdUnitsMax: number = 128;
+export const errorTextUnitsMax: number = 8_192;
+
+/** One entry, in UTF-8 bytes. Fits the 16-bit length of a tlog-tiles entry bundle. */
+export const entryBytesMax: number = 65_535;
+/** Containers inside containers, in a value given to the engine. The value itself is level 1. */
+export const depthMax: number = 128;
+export const contentBytesMax: number = 64 * 1024 * 1024;
+export const mediaTypeUnitsMax: number = 127;
+/** Content of at least this size is stored once a journal, unless `dedupe` is off. */
+export const dedupeBytesMin: number = 1_024;
+export const saltBytes: number = 32;
+
+export const metaKeysMax: number = 16;
+/** All keys and values of `meta` together, in UTF-8 bytes of its canonical JSON. */
+export const metaBytesMax: number = 2_048;
+
+export const entriesPerTxMax: number = 10_000;
+export const commandsPerBatchMax: number = 512;
+export const batchMsMax: number = 8;
+export const batchBytesMax: number = 16 * 1024 * 1024;
+export const queueCommandsMax: number = 10_000;
+export const queueBytesMax: number = 64 * 1024 * 1024;
+
+export const listLimitDefault: number = 100;
+export const listLimitMax: number = 10_000;
+
+export const leaseMsMax: number = 24 * 60 * 60 * 1000;
+/** A step of the clock past the head that is larger than this is refused unless the host accepts it. */
+export const clockStepMsMax: number = 366 * 24 * 60 * 60 * 1000;
+/** The last moment that a `Date` can show, in ms since the epoch. */
+export const timeMsMax: number = 8.64e15;
+export const busyTimeoutMsDefault: number = 5_000;

@@ -1,0 +1,105 @@
+/** The one place that chooses a store by its location. */
+import { Ledger } from "./api/ledger.js";
+import { Areas } from "./engine/areas.js";
+import { Engine } from "./engine/engine.js";
+import type { Diagnostic, LedgerOptions } from "./engine/types.js";
+import { randomBytes } from "./journal/events/journal.js";
+import type { RawReader } from "./journal/raw-reader.js";
+import type { Store } from "./journal/store.js";
+import { systemClock } from "./kernel/clock.js";
+import { invalid, LedgerError } from "./kernel/errors.js";
+import { busyTimeoutMsDefault } from "./kernel/limits.js";
+import { checkBoolean, checkMembers, parseInteger } from "./kernel/members.js";
+import { parseOrigin } from "./kernel/names.js";
+import { createMemoryStore } from "./store/memory/store.js";
+import { openSqliteRawReader } from "./store/sqlite/raw-reader.js";
+import { openSqliteStore } from "./store/sqlite/store.js";
+
+const optionNames = ["readOnly", "create", "origin", "events", "strict", "dedupe", "clock", "acceptClockStep", "busyTimeoutMs", "allowNetworkFilesystem", "onEvent", "testing"];
+
+/** Opens a ledger: a path to a file, `"memory:"`, or a store. By default it is created when there is none.
+ *  `NOT_FOUND`: nothing there and nothing to be created; `STORE_FOREIGN`: a file that is not ours; `SCHEMA_UNKNOWN`: a
+ *  newer format; `STORE_UNSAFE_PATH`: a link or not a regular file; `STORE_UNSUPPORTED`: a network file system;
+ *  `STORE_DAMAGED`; `STORE_BUSY`. After any of them not a byte was changed. @public */
+export async function openLedger(location: string | Store, options: LedgerOptions = {}): Promise<Ledger> {
+  checkOptions(options);
+  const areas = new Areas(options.events ?? [], options.strict ?? false);
+  const onEvent = guarded(options.onEvent);
+  const busyTimeoutMs = options.busyTimeoutMs ?? busyTimeoutMsDefault;
+  const ownsStore = typeof location === "string";
+  const store = ownsStore ? await openStore(location, options, busyTimeoutMs, onEvent) : checkStore(location);
+  try {
+    const engine = await Engine.start({
+      store,
+      ownsStore,
+      create: options.create ?? true,
+      origin: options.origin,
+      areas,
+      clock: options.clock ?? systemClock,
+      acceptClockStep: options.acceptClockStep ?? false,
+      dedupe: options.dedupe ?? true,
+      busyTimeoutMs,
+      randomBytes: options.testing?.randomBytes ?? randomBytes,
+      onEvent,
+    });
+    return new Ledger(engine);
+  } catch (error) {
+    if (ownsStore) await store.close();
+    throw error;
+  }
+}
+
+/** Opens the stored rows of a ledger file as they are, for `verify`. Creates and changes nothing. @public */
+export function openRawReader(path: string): Promise<RawReader> {
+  return openSqliteRawReader(path);
+}
+
+async function openStore(location: string, options: LedgerOptions, busyTimeoutMs: number, onEvent: (event: Diagnostic) => void): Promise<Store> {
+  const faults = options.testing?.faults === undefined ? {} : { faults: options.testing.faults };
+  if (location === "memory:") {
+    if (options.readOnly === true) throw new LedgerError("NOT_FOUND", "a new memory ledger must be open for writing, found readOnly");
+    return createMemoryStore(faults);
+  }
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(location)) {
+    throw new LedgerError("STORE_UNSUPPORTED", `location must be a path or "memory:", found ${JSON.stringify(location)}`, { details: { location } });
+  }
+  return openSqliteStore(location, {
+    readOnly: options.readOnly ?? false,
+    create: options.create ?? true,
+    busyTimeoutMs,
+    allowNetworkFilesystem: options.allowNetworkFilesystem ?? false,
+    onDiagnostic: onEvent,
+    ...faults,
+    ...(options.testing?.filesystemKind === undefined ? {} : { filesystemKind: options.testing.filesystemKind }),
+  });
+}
+
+function checkOptions(options: LedgerOptions): void {
+  checkMembers(options, "options", optionNames);
+  for (const name of ["readOnly", "create", "strict", "dedupe", "acceptClockStep", "allowNetworkFilesystem"] as const) checkBoolean(options[name], `options.${name}`);
+  if (options.origin !== undefined) parseOrigin(options.origin, "options.origin");
+  if (options.busyTimeoutMs !== undefined) parseInteger(options.busyTimeoutMs, "options.busyTimeoutMs", 0, 24 * 60 * 60 * 1000);
+  if (options.events !== undefined && !Array.isArray(options.events)) throw invalid("options.events", "a list of definitions made by defineEvents", options.events);
+  if (options.onEvent !== undefined && typeof options.onEvent !== "function") throw invalid("options.onEvent", "a function", options.onEvent);
+  const { clock } = options;
+  if (clock !== undefined && (typeof clock?.now !== "function" || typeof clock.monotonic !== "function")) throw invalid("options.clock", "a clock with now() and monotonic()", clock);
+}
+
+function checkStore(store: Store): Store {
+  if (typeof store !== "object" || store === null || typeof store.begin !== "function" || typeof store.snapshot !== "function") {
+    throw invalid("location", 'a path, "memory:" or a store', store);
+  }
+  return store;
+}
+
+/** A hook must not be able to break a commit. */
+function guarded(hook: ((event: Diagnostic) => void) | undefined): (event: Diagnostic) => void {
+  if (hook === undefined) return () => {};
+  return (event) => {
+    try {
+      hook(event);
+    } catch {
+      // The hook's own trouble; the contract says that it is dropped.
+    }
+  };
+}
