@@ -96,7 +96,7 @@ function configuration(file, declarations) {
 /** Keeps off the console what the tool says about itself and its temporary files; the caller says it in our words. */
 function quiet(message) {
   const chatter = ["preamble", "compiler-version-notice", "api-report-created", "api-report-copied"];
-  const advice = ["api-report-not-copied", "api-report-missing", "api-report-folder-missing"];
+  const advice = ["api-report-not-copied", "api-report-folder-missing"];
   if ([...chatter, ...advice].some((id) => message.messageId === `console-${id}`)) message.handled = true;
   if (message.logLevel === "info") message.handled = true;
 }
