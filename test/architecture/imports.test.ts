@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { checkArchitecture, linesMax, readImports, type Finding } from "./rules.ts";
+import { checkArchitecture, linesMax, readImports, type Finding } from "./rules.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -30,7 +30,7 @@ describe("the sources", () => {
 describe("a planted fault is reported", () => {
   const bystanders = {
     "src/kernel/errors.ts": "export class LedgerError {}",
-    "src/journal/entry.ts": 'import { LedgerError } from "../kernel/errors.ts"; export const entry = LedgerError;',
+    "src/journal/entry.ts": 'import { LedgerError } from "../kernel/errors.js"; export const entry = LedgerError;',
     "projections/run.ts": 'import { produce } from "immer"; export const run = produce;',
     "src/commands/run.ts": "export const decide = 1;",
     "src/engine/writer.ts": "export const writer = 1;",
@@ -40,7 +40,7 @@ describe("a planted fault is reported", () => {
     "src/forensic/verify.ts": "export const verify = 1;",
     "src/testing/laws.ts": "export const laws = 1;",
     "src/cli/main.ts": "export const main = 1;",
-    "src/index.ts": 'export { sqlite } from "./store/sqlite/store.ts";',
+    "src/index.ts": 'export { sqlite } from "./store/sqlite/store.js";',
   };
   const check = (planted: Record<string, string>, options = {}): string[] =>
     checkArchitecture(new Map(Object.entries({ ...bystanders, ...planted })), options).map(show);
@@ -50,25 +50,25 @@ describe("a planted fault is reported", () => {
   });
 
   test.each([
-    ["src/kernel/a.ts", "../journal/entry.ts", "kernel may not import journal"],
-    ["src/journal/a.ts", "../../projections/run.ts", "journal may not import projections"],
-    ["src/journal/a.ts", "../store/sqlite/store.ts", "journal may not import store/sqlite"],
-    ["projections/a.ts", "../src/commands/run.ts", "projections may not import commands"],
-    ["src/commands/a.ts", "../engine/writer.ts", "commands may not import engine"],
-    ["src/engine/a.ts", "../api/runs.ts", "engine may not import api"],
-    ["src/engine/a.ts", "../store/sqlite/store.ts", "engine may not import store/sqlite"],
-    ["src/engine/a.ts", "../forensic/verify.ts", "engine may not import forensic"],
-    ["src/api/a.ts", "../index.ts", "api may not import index"],
-    ["src/api/a.ts", "../store/memory/store.ts", "api may not import store/memory"],
-    ["src/store/sqlite/a.ts", "../../engine/writer.ts", "store/sqlite may not import engine"],
-    ["src/store/sqlite/a.ts", "../../../projections/run.ts", "store/sqlite may not import projections"],
-    ["src/store/sqlite/a.ts", "../memory/store.ts", "store/sqlite may not import store/memory"],
-    ["src/forensic/a.ts", "../engine/writer.ts", "forensic may not import engine"],
-    ["src/forensic/a.ts", "../store/sqlite/store.ts", "forensic may not import store/sqlite"],
-    ["src/cli/a.ts", "../testing/laws.ts", "cli may not import testing"],
-    ["src/cli/a.ts", "../store/sqlite/store.ts", "cli may not import store/sqlite"],
-    ["src/testing/a.ts", "../cli/main.ts", "testing may not import cli"],
-    ["src/api/a.ts", "../testing/laws.ts", "api may not import testing"],
+    ["src/kernel/a.ts", "../journal/entry.js", "kernel may not import journal"],
+    ["src/journal/a.ts", "../../projections/run.js", "journal may not import projections"],
+    ["src/journal/a.ts", "../store/sqlite/store.js", "journal may not import store/sqlite"],
+    ["projections/a.ts", "../src/commands/run.js", "projections may not import commands"],
+    ["src/commands/a.ts", "../engine/writer.js", "commands may not import engine"],
+    ["src/engine/a.ts", "../api/runs.js", "engine may not import api"],
+    ["src/engine/a.ts", "../store/sqlite/store.js", "engine may not import store/sqlite"],
+    ["src/engine/a.ts", "../forensic/verify.js", "engine may not import forensic"],
+    ["src/api/a.ts", "../index.js", "api may not import index"],
+    ["src/api/a.ts", "../store/memory/store.js", "api may not import store/memory"],
+    ["src/store/sqlite/a.ts", "../../engine/writer.js", "store/sqlite may not import engine"],
+    ["src/store/sqlite/a.ts", "../../../projections/run.js", "store/sqlite may not import projections"],
+    ["src/store/sqlite/a.ts", "../memory/store.js", "store/sqlite may not import store/memory"],
+    ["src/forensic/a.ts", "../engine/writer.js", "forensic may not import engine"],
+    ["src/forensic/a.ts", "../store/sqlite/store.js", "forensic may not import store/sqlite"],
+    ["src/cli/a.ts", "../testing/laws.js", "cli may not import testing"],
+    ["src/cli/a.ts", "../store/sqlite/store.js", "cli may not import store/sqlite"],
+    ["src/testing/a.ts", "../cli/main.js", "testing may not import cli"],
+    ["src/api/a.ts", "../testing/laws.js", "api may not import testing"],
   ])("%s importing %s", (file, specifier, message) => {
     expect(check({ [file]: `import { x } from "${specifier}";` })).toEqual([expect.stringContaining(message)]);
   });
@@ -85,15 +85,15 @@ describe("a planted fault is reported", () => {
     ["an import type", 'export type X = import("TARGET").X;'],
     ["an import assignment", 'import x = require("TARGET");'],
     ["a call of require", 'export const x = require("TARGET");'],
-    ["the name of the emitted file", 'import { x } from "../engine/writer.js";'],
+    ["the name of the source file", 'import { x } from "../engine/writer.ts";'],
   ])("the wrong direction as %s", (_, text) => {
-    const planted = { "src/kernel/a.ts": text.replace("TARGET", "../engine/writer.ts") };
+    const planted = { "src/kernel/a.ts": text.replace("TARGET", "../engine/writer.js") };
 
     expect(check(planted)).toEqual([expect.stringContaining("kernel may not import engine")]);
   });
 
   test("words in comments and strings are not imports", () => {
-    const text = '// import "../engine/writer.ts"\nexport const s = `import { x } from "../engine/writer.ts"`;';
+    const text = '// import "../engine/writer.js"\nexport const s = `import { x } from "../engine/writer.js"`;';
 
     expect(readImports("src/kernel/a.ts", text)).toEqual([]);
     expect(check({ "src/kernel/a.ts": text })).toEqual([]);
@@ -130,8 +130,8 @@ describe("a planted fault is reported", () => {
   });
 
   test("an import of a file that is not there", () => {
-    expect(check({ "src/kernel/a.ts": 'import { x } from "./gone.ts";' })).toEqual([
-      expect.stringContaining("no source file src/kernel/gone.ts"),
+    expect(check({ "src/kernel/a.ts": 'import { x } from "./gone.js";' })).toEqual([
+      expect.stringContaining("no source file src/kernel/gone.js"),
     ]);
   });
 
@@ -144,9 +144,9 @@ describe("a planted fault is reported", () => {
 
   test("a cycle among files of one folder, even through types", () => {
     const planted = {
-      "src/kernel/a.ts": 'import type { B } from "./b.ts"; export type A = B;',
-      "src/kernel/b.ts": 'import { c } from "./c.ts"; export type B = typeof c;',
-      "src/kernel/c.ts": 'export { A } from "./a.ts";',
+      "src/kernel/a.ts": 'import type { B } from "./b.js"; export type A = B;',
+      "src/kernel/b.ts": 'import { c } from "./c.js"; export type B = typeof c;',
+      "src/kernel/c.ts": 'export { A } from "./a.js";',
     };
 
     expect(check(planted)).toEqual([
@@ -155,12 +155,12 @@ describe("a planted fault is reported", () => {
   });
 
   test("a file that imports itself", () => {
-    expect(check({ "src/kernel/a.ts": 'import { x } from "./a.ts";' })).toEqual([expect.stringContaining("cycle")]);
+    expect(check({ "src/kernel/a.ts": 'import { x } from "./a.js";' })).toEqual([expect.stringContaining("cycle")]);
   });
 
   test("everything re-exported at once", () => {
-    const all = { "src/kernel/a.ts": 'export * from "./errors.ts";' };
-    const named = { "src/kernel/a.ts": 'export * as errors from "./errors.ts";' };
+    const all = { "src/kernel/a.ts": 'export * from "./errors.js";' };
+    const named = { "src/kernel/a.ts": 'export * as errors from "./errors.js";' };
 
     expect(check(all)).toEqual([expect.stringContaining("export-all")]);
     expect(check(named)).toEqual([expect.stringContaining("export-all")]);
