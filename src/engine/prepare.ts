@@ -1,5 +1,6 @@
 /** Turns what a caller gave into what the writer needs, at the moment of the call and outside the write lock.
  *  Invariant: after this the caller may change its objects; nothing of them is looked at again. */
+import { types } from "node:util";
 import { writeCanonical } from "../kernel/canonical.js";
 import { isDigest } from "../kernel/digest.js";
 import { invalid, LedgerError, limit } from "../kernel/errors.js";
@@ -137,6 +138,7 @@ function pend(value: ContentValue, { randomBytes, dedupe }: Preparing): PendingC
 }
 
 function parseData(data: unknown, path: string): object {
+  if (types.isProxy(data)) throw invalid(path, "a plain object", data);
   if (typeof data !== "object" || data === null || Array.isArray(data) || isClassInstance(data)) throw invalid(path, "a plain object", data);
   return data;
 }

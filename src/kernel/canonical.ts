@@ -4,7 +4,7 @@
  *  `fast-json-stable-stringify` on everything accepted. Source: design section 4, decision 0002. */
 import { types } from "node:util";
 import { describe, invalid, LedgerError, limit } from "./errors.js";
-import { depthMax as valueDepthMax } from "./limits.js";
+import { canonicalUnitsMax, depthMax as valueDepthMax } from "./limits.js";
 
 /** What canonical JSON can carry. @public */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
@@ -22,7 +22,7 @@ export interface PointerNode {
 export interface CanonicalOptions {
   /** How messages name the value; by default `$`. */
   readonly path?: string;
-  /** Stop as soon as the text is longer than this, in UTF-16 units. */
+  /** Stop as soon as the text, all segments together, is longer than this, in UTF-16 units; by default 64 Mi. */
   readonly unitsMax?: number;
   readonly depthMax?: number;
   /** Values at these pointers go to `take`. */
@@ -78,27 +78,40 @@ export function decodeUtf8(bytes: Uint8Array, path: string): string {
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const escapePattern = /[\u0000-\u001f"\\\ud800-\udfff]/;
 
+/** Text is set aside in pieces of about this size: a string that grows by `+=` alone costs 32 bytes a step until it is flat. */
+const pieceUnits = 65_536;
+
+const labelsMax = 4_096;
+const labels = new Map<string, string>();
+
 class CanonicalWriter {
   private text = "";
+  private pieces: string[] = [];
+  private unitsSetAside = 0;
   private readonly segments: string[] = [];
   private readonly keys: (string | number)[] = [];
   private readonly ancestors: object[] = [];
   private readonly options: CanonicalOptions;
   private readonly unitsMax: number;
+  /** When `text` is longer than this it is time to set it aside, or to stop. */
+  private textUnitsMax: number;
   private readonly depthMax: number;
 
   constructor(options: CanonicalOptions) {
     this.options = options;
-    this.unitsMax = options.unitsMax ?? Number.MAX_SAFE_INTEGER;
+    this.unitsMax = options.unitsMax ?? canonicalUnitsMax;
+    this.textUnitsMax = Math.min(this.unitsMax, pieceUnits);
     this.depthMax = options.depthMax ?? valueDepthMax;
   }
 
   finish(): readonly string[] {
-    this.segments.push(this.text);
+    this.refuseUnits(0);
+    this.endSegment();
     return this.segments;
   }
 
   write(value: unknown, pointers: PointerNode | undefined): void {
+    if (types.isProxy(value)) throw this.refuse("plain data", "a Proxy"); // before anything asks it a question
     if (pointers?.leaf && this.taken(value)) return;
     switch (typeof value) {
       case "string":
@@ -120,14 +133,25 @@ class CanonicalWriter {
   }
 
   private string(value: string): void {
-    if (value.length + this.text.length > this.unitsMax) throw this.tooLong(value.length + this.text.length);
     this.text += this.quoted(value);
+    if (this.text.length > this.textUnitsMax) this.grown();
   }
 
   private quoted(value: string): string {
+    if (value.length > this.textUnitsMax) this.refuseUnits(value.length);
     if (!escapePattern.test(value)) return `"${value}"`;
     if (!value.isWellFormed()) throw this.refuse("free of lone surrogates", describe(value));
     return JSON.stringify(value);
+  }
+
+  /** A member's name as it stands in the text, colon included. The same few names come back in every event. */
+  private label(name: string): string {
+    let label = labels.get(name);
+    if (label === undefined) {
+      label = `${this.quoted(name)}:`;
+      if (labels.size < labelsMax && name.length <= 64) labels.set(name, label);
+    }
+    return label;
   }
 
   private number(value: number): void {
@@ -139,7 +163,6 @@ class CanonicalWriter {
   }
 
   private container(value: object, pointers: PointerNode | undefined): void {
-    if (types.isProxy(value)) throw this.refuse("plain data", "a Proxy");
     const prototype: unknown = Object.getPrototypeOf(value);
     const isArray = Array.isArray(value);
     if (isArray ? prototype !== Array.prototype : prototype !== Object.prototype && prototype !== null) {
@@ -154,8 +177,8 @@ class CanonicalWriter {
   }
 
   private array(value: readonly unknown[], pointers: PointerNode | undefined): void {
-    const names = Object.getOwnPropertyNames(value);
-    if (names.length !== value.length + 1 || hasSymbols(value)) throw this.refuse("an array without holes or extra members", "one with some");
+    this.refuseUnits(value.length * (this.options.take === undefined ? 2 : 1)); // a comma each, and a unit unless it is taken
+    if (Object.keys(value).length !== value.length || hasSymbols(value)) throw this.refuse("an array without holes or extra members", "one with some");
     this.refuseToJson(value);
     this.text += "[";
     for (let index = 0; index < value.length; index++) {
@@ -164,8 +187,8 @@ class CanonicalWriter {
       const member = this.member(value, String(index));
       if (member === undefined) throw this.refuse("a JSON value", "undefined in an array");
       this.write(member, pointers?.children.get(String(index)));
+      if (this.text.length > this.textUnitsMax) this.grown();
       this.keys.pop();
-      if (this.text.length > this.unitsMax) throw this.tooLong(this.text.length);
     }
     this.text += "]";
   }
@@ -181,11 +204,11 @@ class CanonicalWriter {
       if (name === "__proto__") throw this.refuse("free of members named __proto__", "one");
       const member = this.member(value, name);
       if (member !== undefined) {
-        if (name === "$content") this.options.reference?.(value, this.path(1));
-        this.text += first ? `${this.quoted(name)}:` : `,${this.quoted(name)}:`;
+        if (name === "$content") this.options.reference?.(value, this.path(this.keys.length - 1));
+        this.text += first ? this.label(name) : `,${this.label(name)}`;
         first = false;
         this.write(member, pointers?.children.get(name));
-        if (this.text.length > this.unitsMax) throw this.tooLong(this.text.length);
+        if (this.text.length > this.textUnitsMax) this.grown();
       }
       this.keys.pop();
     }
@@ -194,7 +217,8 @@ class CanonicalWriter {
 
   /** Reads a member once, through its descriptor, so that no getter runs. */
   private member(container: object, name: string): unknown {
-    const descriptor = Object.getOwnPropertyDescriptor(container, name)!;
+    const descriptor = Object.getOwnPropertyDescriptor(container, name);
+    if (descriptor === undefined) throw this.refuse("a JSON value", "a hole in an array");
     if (!("value" in descriptor)) throw this.refuse("a plain member", "an accessor");
     if (!descriptor.enumerable) throw this.refuse("an enumerable member", "a hidden one");
     return descriptor.value;
@@ -202,18 +226,44 @@ class CanonicalWriter {
 
   private taken(value: unknown): boolean {
     if (this.options.take === undefined || !this.options.take(value, this.path())) return false;
-    this.segments.push(this.text);
-    this.text = "";
+    this.endSegment();
     return true;
   }
 
+  /** An own `toJSON` that is data is data; a function, or one that is inherited, is refused without being read. */
   private refuseToJson(value: object): void {
-    if (typeof (value as { toJSON?: unknown }).toJSON === "function") throw this.refuse("plain data", "a value with toJSON");
+    if (!("toJSON" in value)) return;
+    const own = Object.getOwnPropertyDescriptor(value, "toJSON");
+    if (own === undefined || typeof own.value === "function") throw this.refuse("plain data", "a value with toJSON");
   }
 
-  private path(cut = 0): string {
+  private endSegment(): void {
+    this.segments.push(this.pieces.length === 0 ? this.text : this.pieces.join("") + this.text);
+    this.pieces = [];
+    this.startText();
+  }
+
+  private grown(): void {
+    this.refuseUnits(0);
+    if (Number.isNaN(this.text.charCodeAt(0))) return; // empty; asking makes it flat, which gives the memory of its parts back
+    this.pieces.push(this.text);
+    this.startText();
+  }
+
+  private startText(): void {
+    this.unitsSetAside += this.text.length;
+    this.text = "";
+    this.textUnitsMax = Math.min(this.unitsMax - this.unitsSetAside, pieceUnits);
+  }
+
+  private refuseUnits(more: number): void {
+    const units = this.unitsSetAside + this.text.length + more;
+    if (units > this.unitsMax) throw limit(this.path(), "UTF-16 units of canonical JSON", this.unitsMax, units);
+  }
+
+  private path(keys: number = this.keys.length): string {
     let path = this.options.path ?? "$";
-    for (const key of this.keys.slice(0, this.keys.length - cut)) {
+    for (const key of this.keys.slice(0, keys)) {
       if (typeof key === "number") path += `[${key}]`;
       else path += /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key.slice(0, 100))}]`;
       if (path.length > 400) return `${path.slice(0, 400)}…`;
@@ -226,14 +276,13 @@ class CanonicalWriter {
     return new LedgerError("INVALID_ARGUMENT", `${path} must be ${expected}, found ${found}`, { details: { path, expected, found } });
   }
 
-  private tooLong(found: number): LedgerError {
-    return limit(this.path(), "UTF-16 units of canonical JSON", this.unitsMax, found);
-  }
-
   private tooDeep(value: object): LedgerError {
-    const cycle = this.ancestors.includes(value) || new Set(this.ancestors).size < this.ancestors.length;
-    if (cycle) return invalid(this.options.path ?? "$", "free of cycles", value);
-    return limit(this.options.path ?? "$", "levels of nesting", this.depthMax, this.depthMax + 1);
+    const seen = new Set<object>();
+    for (const [level, container] of [...this.ancestors, value].entries()) {
+      if (seen.has(container)) return invalid(this.path(level), "free of cycles", container);
+      seen.add(container);
+    }
+    return limit(this.path(), "levels of nesting", this.depthMax, this.depthMax + 1);
   }
 }
 
@@ -250,7 +299,13 @@ function sorted(names: string[]): string[] {
 }
 
 function className(prototype: unknown): string {
-  if (prototype === null || typeof prototype !== "object") return "another prototype";
-  const constructor = Object.getOwnPropertyDescriptor(prototype, "constructor")?.value as unknown;
-  return typeof constructor === "function" ? describe(constructor.name).slice(1, -1) : "another prototype";
+  const constructor = ownData(prototype, "constructor");
+  const name = ownData(constructor, "name");
+  return typeof name === "string" && name !== "" ? describe(name).slice(1, -1) : "another prototype";
+}
+
+/** An own member that is plain data; nothing is called to find it. */
+function ownData(holder: unknown, name: string): unknown {
+  if ((typeof holder !== "object" && typeof holder !== "function") || holder === null || types.isProxy(holder)) return undefined;
+  return Object.getOwnPropertyDescriptor(holder, name)?.value as unknown;
 }

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { invalid } from "./errors.js";
 import { timeMsMax } from "./limits.js";
 
@@ -17,11 +18,12 @@ export const systemClock: Clock = {
 
 /** Parses a caller's time, a `Date` or integer ms since the epoch, into ms. Rows G-07 and C11. */
 export function parseTime(value: unknown, path: string): number {
-  const ms = value instanceof Date ? value.getTime() : value;
+  const isDate = types.isDate(value);
+  const ms = isDate ? Date.prototype.getTime.call(value) : value;
   if (typeof ms !== "number" || !Number.isSafeInteger(ms) || Math.abs(ms) > timeMsMax) {
-    throw invalid(path, "a valid Date or integer ms since the epoch, at most 8.64e15 in size", value instanceof Date ? String(ms) : value);
+    throw invalid(path, "a valid Date or integer ms since the epoch, at most 8.64e15 in size", isDate ? ms : value);
   }
-  return ms;
+  return ms + 0; // -0 becomes 0
 }
 
 /** Parses a duration: a positive safe integer of ms, at most `max`. Row G-08. */

@@ -1,6 +1,7 @@
 /** The three kinds of trouble. A refusal by the rules or a failure of the world is a `LedgerError` with a stable code;
  *  a bug in the engine is an `InvariantError` that nobody catches.
  *  Invariant: codes are added freely and renamed never. */
+import { types } from "node:util";
 
 /** Every code a `LedgerError` can carry. @public */
 export type LedgerErrorCode =
@@ -99,6 +100,7 @@ export function describe(value: unknown): string {
     case "function":
       return "a function";
     default:
+      if (types.isProxy(value)) return "a Proxy";
       return Array.isArray(value) ? "an array" : "an object";
   }
 }

@@ -15,6 +15,8 @@ export const entryBytesMax: number = 65_535;
 /** Containers inside containers, in a value given to the engine. The value itself is level 1. */
 export const depthMax: number = 128;
 export const contentBytesMax: number = 64 * 1024 * 1024;
+/** One canonical text. Nothing that is stored is larger than a content. */
+export const canonicalUnitsMax: number = contentBytesMax;
 export const mediaTypeUnitsMax: number = 127;
 /** Content of at least this size is stored once a journal, unless `dedupe` is off. */
 export const dedupeBytesMin: number = 1_024;

@@ -200,8 +200,11 @@ function zoneOf(file: string): Zone | undefined {
   const parts = file.split("/");
   if (parts[0] === "projections") return "projections";
   if (parts[0] !== "src") return undefined;
-  if (parts.length === 2)
-    return file === "src/index.ts" ? "index" : file === "src/postgres.ts" ? "postgres" : undefined;
+  // `open-ledger.ts` is the part of the index that chooses a store; the index itself is a list of names.
+  if (parts.length === 2) {
+    if (file === "src/index.ts" || file === "src/open-ledger.ts") return "index";
+    return file === "src/postgres.ts" ? "postgres" : undefined;
+  }
 
   const folder = parts[1] === "store" && parts.length > 3 ? `store/${parts[2]}` : (parts[1] ?? "");
   // `src/projections` and `src/index/` are not folders of the layout.

@@ -1,0 +1,28 @@
+/** Runs a small workload and kills itself at the k-th call of the fault seam; says what was acknowledged on stdout.
+ *  With k = 0 it ends by itself and prints every step that it passed. usage: crasher.mjs PATH K */
+import { writeSync } from "node:fs";
+import { content, openLedger } from "../../dist/src/index.js";
+
+const [path, killAt] = process.argv.slice(2);
+let calls = 0;
+const faults = (step, moment) => {
+  calls++;
+  if (killAt === "0") writeSync(1, `${JSON.stringify({ step, moment })}\n`);
+  if (calls === Number(killAt)) process.kill(process.pid, "SIGKILL");
+};
+const say = (value) => writeSync(1, `${JSON.stringify(value)}\n`);
+
+const ledger = await openLedger(path, { testing: { faults } });
+let key = 0;
+const append = async (stream, count, body) => {
+  const mine = ++key;
+  const events = Array.from({ length: count }, (_, n) => ({ type: "thing.happened", data: { key: mine, n, count, ...(body ? { body: content(body) } : {}) } }));
+  const { first, position } = await ledger.append(stream, events);
+  say({ acknowledged: mine, first, position, count });
+};
+await append("a/1", 1);
+await Promise.all([append("a/1", 3), append("b/1", 2, "x".repeat(3_000)), append("a/1", 1, "short")]);
+await append("a/1", 300);
+for (let n = 0; n < 4; n++) await append("c/1", 400, `text ${n}`);
+await ledger.close();
+say({ closed: true });

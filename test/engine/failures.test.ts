@@ -1,0 +1,134 @@
+/** Commits that fail, that give no answer, and a store that goes away: what callers are told is what is stored. */
+import { describe, expect, test } from "vitest";
+import { LedgerError } from "../../src/index.js";
+import type { Ledger, Store } from "../../src/index.js";
+import { createMemoryStore } from "../../src/store/memory/store.js";
+import { open } from "./fixture.js";
+
+type Moment = "before append" | "before commit" | "after commit";
+
+/** A memory store whose n-th commit goes wrong. */
+function failingStore(moment: Moment, error: () => unknown, times = 1): { store: Store; arm(): void; unreachable(until: boolean): void } {
+  const inner = createMemoryStore();
+  let left = 0;
+  let gone = false;
+  const fail = (at: Moment): void => {
+    if (at !== moment || left === 0) return;
+    left--;
+    throw error();
+  };
+  const store: Store = {
+    ...inner,
+    kind: inner.kind,
+    location: inner.location,
+    readOnly: false,
+    async begin() {
+      if (gone) throw new LedgerError("STORE_UNAVAILABLE", "the store must answer, found nobody");
+      const transaction = await inner.begin();
+      return {
+        head: () => transaction.head(),
+        streamHeads: (streams) => transaction.streamHeads(streams),
+        entries: (from, limit, reverse) => transaction.entries(from, limit, reverse),
+        entriesAt: (positions) => transaction.entriesAt(positions),
+        streamEntries: (stream, from, limit, reverse) => transaction.streamEntries(stream, from, limit, reverse),
+        contents: (numbers) => transaction.contents(numbers),
+        contentsByPlain: (hashes) => transaction.contentsByPlain(hashes),
+        rollback: () => transaction.rollback(),
+        async append(entries, contents) {
+          fail("before append");
+          await transaction.append(entries, contents);
+        },
+        async commit() {
+          fail("before commit");
+          await transaction.commit();
+          fail("after commit");
+        },
+      };
+    },
+    snapshot: () => inner.snapshot(),
+    reset: () => inner.reset(),
+    maintain: () => inner.maintain(),
+    health: () => inner.health(),
+    raw: () => inner.raw(),
+    close: () => inner.close(),
+  };
+  return {
+    store,
+    arm: () => (left = times),
+    unreachable: (until) => (gone = until),
+  };
+}
+
+async function appendThree(ledger: Ledger): Promise<PromiseSettledResult<{ readonly position: number }>[]> {
+  return Promise.allSettled([
+    ledger.append("a/1", [{ type: "a.b", data: { n: 1 } }]),
+    ledger.append("a/1", [{ type: "a.b", data: { n: 2 } }], { expected: 99 }),
+    ledger.append("a/2", [{ type: "a.b", data: { n: 3 } }]),
+  ]);
+}
+
+const codes = (results: readonly PromiseSettledResult<unknown>[]): string[] =>
+  results.map((result) => (result.status === "fulfilled" ? "done" : ((result.reason as LedgerError).code ?? String(result.reason))));
+
+async function stored(ledger: Ledger): Promise<unknown[]> {
+  return (await ledger.read({ from: 1 }).toArray()).map((event) => (event.data as { n: number }).n);
+}
+
+describe("a commit", () => {
+  test("whose answer was lost is looked up, and its callers are told that it happened", async () => {
+    const failing = failingStore("after commit", () => new Error("connection lost"));
+    const ledger = await open(failing.store);
+    failing.arm();
+
+    expect(codes(await appendThree(ledger))).toEqual(["done", "REVISION_CONFLICT", "done"]);
+    expect(await stored(ledger)).toEqual([1, 3]);
+    expect(codes(await appendThree(ledger))).toEqual(["done", "REVISION_CONFLICT", "done"]);
+    expect((await ledger.verify()).verdict).toBe("OK");
+  });
+
+  test.each(["before append", "before commit"] as const)("that failed for good (%s) fails every caller of its batch, and nothing is stored", async (moment) => {
+    const failing = failingStore(moment, () => new LedgerError("STORE_FULL", "the disk must have room, found none"));
+    const ledger = await open(failing.store);
+    failing.arm();
+
+    expect(codes(await appendThree(ledger))).toEqual(["STORE_FULL", "REVISION_CONFLICT", "STORE_FULL"]);
+    expect(await stored(ledger)).toEqual([]);
+    expect(codes(await appendThree(ledger))).toEqual(["done", "REVISION_CONFLICT", "done"]);
+    expect(await stored(ledger)).toEqual([1, 3]);
+  });
+
+  test("that met a conflict of the store is decided again, in whole", async () => {
+    const retried: number[] = [];
+    const failing = failingStore("before commit", () => new LedgerError("STORE_BUSY", "serialisation failure"), 3);
+    const ledger = await open(failing.store, { onEvent: (event) => event.type === "retried" && retried.push(event.commands) });
+    failing.arm();
+
+    expect(codes(await appendThree(ledger))).toEqual(["done", "REVISION_CONFLICT", "done"]);
+    expect(await stored(ledger)).toEqual([1, 3]);
+    expect(retried).toEqual([3, 3, 3]);
+  });
+
+  test("that never gets through ends with STORE_BUSY, and nothing is stored", async () => {
+    const failing = failingStore("before commit", () => new LedgerError("STORE_BUSY", "serialisation failure"), 1_000);
+    const ledger = await open(failing.store);
+    failing.arm();
+    expect(codes(await appendThree(ledger))).toEqual(["STORE_BUSY", "REVISION_CONFLICT", "STORE_BUSY"]);
+    expect(await stored(ledger)).toEqual([]);
+  });
+
+  test.each(["before commit", "after commit"] as const)("without an answer from a store that went away (%s) is in doubt, and said so", async (moment) => {
+    const failing = failingStore(moment, () => {
+      failing.unreachable(true);
+      return new LedgerError("STORE_UNAVAILABLE", "connection lost");
+    });
+    const ledger = await open(failing.store, { busyTimeoutMs: 50 });
+    failing.arm();
+
+    expect(codes(await appendThree(ledger))).toEqual(["STORE_IN_DOUBT", "REVISION_CONFLICT", "STORE_IN_DOUBT"]);
+    expect(codes(await appendThree(ledger))).toEqual(["STORE_UNAVAILABLE", "STORE_UNAVAILABLE", "STORE_UNAVAILABLE"]);
+    failing.unreachable(false);
+    expect(await stored(ledger)).toEqual(moment === "after commit" ? [1, 3] : []);
+    expect((await ledger.append("a/9", [{ type: "a.b", data: { n: 4 } }])).revision).toBe(1);
+    expect((await ledger.verify()).verdict).toBe("OK");
+  });
+});

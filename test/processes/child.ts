@@ -1,0 +1,44 @@
+/** Real processes: they run the built library, as hosts do. */
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+export interface Finished {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly lines: readonly string[];
+  readonly stderr: string;
+}
+
+export interface Child {
+  readonly process: ChildProcess;
+  readonly finished: Promise<Finished>;
+  /** Resolves when a line starts with this. */
+  line(start: string): Promise<void>;
+}
+
+export function startChild(program: string, args: readonly string[]): Child {
+  const path = fileURLToPath(new URL(`../children/${program}`, import.meta.url));
+  const child = spawn(process.execPath, [path, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  let stdout = "";
+  let stderr = "";
+  const waiting: { start: string; resolve: () => void }[] = [];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+    for (const each of waiting) if (stdout.split("\n").some((line) => line.startsWith(each.start))) each.resolve();
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  const finished = new Promise<Finished>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, signal) => resolve({ code, signal, lines: stdout.split("\n").filter((line) => line !== ""), stderr }));
+  });
+  return {
+    process: child,
+    finished,
+    line: (start) => new Promise((resolve) => waiting.push({ start, resolve })),
+  };
+}
+
+export function runChild(program: string, args: readonly string[]): Promise<Finished> {
+  return startChild(program, args).finished;
+}
