@@ -165,7 +165,7 @@ function parseLabels(options: AppendLabels): EntryLabels {
     parseInteger(cause.position, "options.cause.position", 0);
     if (!isDigest(cause.id)) throw invalid("options.cause.id", "64 lower-case hex digits", cause.id);
   }
-  const labels = { actor, cause: cause?.id, corr: correlation, meta: meta !== undefined && Object.keys(meta).length === 0 ? undefined : meta };
+  const labels = { actor, cause: cause?.id, corr: correlation, meta: isEmpty(meta) ? undefined : meta };
   try {
     checkLabels(labels);
   } catch (problem) {
@@ -174,6 +174,10 @@ function parseLabels(options: AppendLabels): EntryLabels {
     throw new LedgerError("INVALID_ARGUMENT", `options.${problem.message}`, { details: { path: `options.${problem.path}` }, cause: problem });
   }
   return labels.meta === undefined ? labels : { ...labels, meta: { ...labels.meta } };
+}
+
+function isEmpty(meta: unknown): boolean {
+  return typeof meta === "object" && meta !== null && !types.isProxy(meta) && Object.keys(meta).length === 0;
 }
 
 /** Parses one of the ways to say in which state a stream must be. */

@@ -1,10 +1,11 @@
 /** Content: what a person wrote or a program produced, kept beside the journal and named by an event.
  *  Invariant: a digest covers media type, salt and bytes; without the salt the bytes cannot be guessed from it.
  *  Source: design section 4, row G-17. */
-import { canonicalize, decodeUtf8, parseCanonical } from "../kernel/canonical.js";
+import { types } from "node:util";
+import { decodeUtf8, parseCanonical, writeCanonical } from "../kernel/canonical.js";
 import type { JsonValue } from "../kernel/canonical.js";
 import { isDigest, sha256HexOf } from "../kernel/digest.js";
-import { invalid, LedgerError, limit } from "../kernel/errors.js";
+import { invalid, limit } from "../kernel/errors.js";
 import { contentBytesMax, mediaTypeUnitsMax, saltBytes } from "../kernel/limits.js";
 
 /** How an event names a content: its digest, its size, and its number in this journal, from 1. @public */
@@ -34,25 +35,27 @@ export function content(value: unknown, media?: string): ContentValue {
 
 /** Encodes a value as content. With `media` a string or bytes are taken as they are. */
 export function toContent(value: unknown, path: string, media?: string): ContentValue {
-  if (value instanceof ContentValue) return value;
+  if (types.isProxy(value)) throw invalid(path, "plain data", value); // before `instanceof`, which a Proxy would hear
+  if (value instanceof ContentValue) {
+    if (media !== undefined && media !== value.media) throw invalid(`${path} media type`, `absent or ${value.media}, as the content has it already`, media);
+    return value;
+  }
   if (media !== undefined) parseMedia(media, `${path} media type`);
-  if (value instanceof Uint8Array) return new ContentValue(media ?? bytesMedia, checkSize(new Uint8Array(value), path));
+  if (types.isUint8Array(value)) {
+    checkSize(value.length, path);
+    const bytes = new Uint8Array(value); // a copy: the caller's buffer may change before it is written
+    if (media === jsonMedia) parseCanonical(bytes, path);
+    return new ContentValue(media ?? bytesMedia, bytes);
+  }
   if (typeof value === "string" && media !== jsonMedia) {
-    if (value.length > contentBytesMax) throw limit(path, "bytes", contentBytesMax, value.length);
+    checkSize(Buffer.byteLength(value), path);
     if (!value.isWellFormed()) throw invalid(path, "free of lone surrogates", value);
-    return new ContentValue(media ?? textMedia, checkSize(Buffer.from(value), path));
+    return new ContentValue(media ?? textMedia, Buffer.from(value));
   }
   if (media !== undefined && media !== jsonMedia) throw invalid(path, `a string or bytes for media type ${media}`, value);
-  return new ContentValue(jsonMedia, checkSize(Buffer.from(canonicalJson(value, path)), path));
-}
-
-function canonicalJson(value: unknown, path: string): string {
-  try {
-    return canonicalize(value);
-  } catch (cause) {
-    if (!(cause instanceof LedgerError)) throw cause;
-    throw new LedgerError(cause.code, cause.message.replace(/^\$/, path), { details: cause.details, cause });
-  }
+  const [text] = writeCanonical(value, { path });
+  checkSize(Buffer.byteLength(text!), path);
+  return new ContentValue(jsonMedia, Buffer.from(text!));
 }
 
 /** A media type: `type/subtype` with optional parameters, printable ASCII, at most 127. */
@@ -65,7 +68,9 @@ export function parseMedia(value: unknown, path: string): string {
 
 /** The digest of a content, as 64 hex digits, over media type, 32-byte salt and bytes. @public */
 export function contentDigest(media: string, salt: Uint8Array, bytes: Uint8Array): string {
-  if (salt.length !== saltBytes) throw invalid("salt", `${saltBytes} bytes`, salt.length);
+  if (typeof media !== "string") throw invalid("media type", "a string", media);
+  if (!types.isUint8Array(salt) || salt.length !== saltBytes) throw invalid("salt", `${saltBytes} bytes`, salt);
+  if (!types.isUint8Array(bytes)) throw invalid("bytes", "a Uint8Array", bytes);
   return sha256HexOf([`runledger content/v1\n${media}\n${Buffer.from(salt).toString("base64")}\n`, bytes]);
 }
 
@@ -78,11 +83,11 @@ export function plainHash(media: string, bytes: Uint8Array): string {
 export function isContentReference(value: unknown): value is ContentReference {
   if (typeof value !== "object" || value === null || Object.keys(value).length !== 3) return false;
   const { $content, bytes, n } = value as Record<string, unknown>;
-  return isDigest($content) && isCount(bytes, 0) && isCount(n, 1);
+  return isDigest($content) && isCount(bytes, 0, contentBytesMax) && isCount(n, 1, Number.MAX_SAFE_INTEGER);
 }
 
-function isCount(value: unknown, min: number): boolean {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= min;
+function isCount(value: unknown, min: number, max: number): boolean {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max;
 }
 
 /** Every content reference in a value, in the order of its canonical text. `onBroken` gets what only looks like one. */
@@ -127,7 +132,6 @@ export class Content {
   }
 }
 
-function checkSize(bytes: Uint8Array, path: string): Uint8Array {
-  if (bytes.length > contentBytesMax) throw limit(path, "bytes", contentBytesMax, bytes.length);
-  return bytes;
+function checkSize(bytes: number, path: string): void {
+  if (bytes > contentBytesMax) throw limit(path, "bytes", contentBytesMax, bytes);
 }

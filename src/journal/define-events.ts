@@ -56,10 +56,13 @@ export function defineEvents(area: string, options: AreaOptions, events: Readonl
   if (reservedAreas.has(area)) throw invalid("area", "a name that the journal does not use itself", area);
   if (typeof options?.open !== "boolean") throw invalid(`${area} options.open`, "true or false", options?.open);
   const kinds = options.kinds ?? [area];
+  if (!Array.isArray(kinds)) throw invalid(`${area} options.kinds`, "a list of names", kinds);
   kinds.forEach((kind, index) => {
     parseArea(kind, `${area} options.kinds[${index}]`);
     if (reservedAreas.has(kind)) throw invalid(`${area} options.kinds[${index}]`, "a kind that the journal does not use itself", kind);
   });
+  if (new Set(kinds).size < kinds.length) throw invalid(`${area} options.kinds`, "a list that names each kind once", kinds);
+  if (!isObject(events)) throw invalid(`${area} events`, "an object with a definition for each type", events);
   const parsed = new Map<string, ParsedEventDefinition>();
   for (const [type, definition] of Object.entries(events)) parsed.set(type, parseDefinition(area, type, definition));
   return { area, open: options.open, kinds: [...kinds], events: parsed };
@@ -68,8 +71,10 @@ export function defineEvents(area: string, options: AreaOptions, events: Readonl
 function parseDefinition(area: string, type: string, definition: EventDefinition): ParsedEventDefinition {
   parseType(type, `${area} event type`);
   if (areaOf(type) !== area) throw invalid(`${area} event type`, `one of area "${area}"`, type);
+  if (!isObject(definition)) throw invalid(`${type} definition`, "an object", definition);
   const { version = 1, parse, content, upcast = {} } = definition;
   if (!Number.isSafeInteger(version) || version < 1) throw invalid(`${type} version`, "an integer from 1", version);
+  if (!isObject(upcast)) throw invalid(`${type} upcast`, "an object with a step for each older version", upcast);
   const steps = new Map<number, (data: JsonObject) => JsonObject>();
   for (const [from, step] of Object.entries(upcast)) {
     if (!/^[1-9][0-9]*$/.test(from) || Number(from) >= version) throw invalid(`${type} upcast`, `steps from versions 1 to ${version - 1}`, from);
@@ -79,7 +84,7 @@ function parseDefinition(area: string, type: string, definition: EventDefinition
   for (let from = 1; from < version; from++) {
     if (!steps.has(from)) throw invalid(`${type} upcast`, `a step from version ${from}: version ${version} is written today`, undefined);
   }
-  return { type, version, parse: parser(type, parse), pointers: content && pointerTree(type, content), upcast: steps };
+  return { type, version, parse: parser(type, parse), pointers: content === undefined ? undefined : pointerTree(type, content), upcast: steps };
 }
 
 function parser(type: string, parse: EventDefinition["parse"]): (data: unknown) => unknown {
@@ -107,6 +112,10 @@ function standardParser(type: string, schema: StandardSchema): (data: unknown) =
   };
 }
 
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 function isThenable(value: unknown): boolean {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
@@ -118,6 +127,7 @@ interface MutablePointerNode extends PointerNode {
 
 /** JSON pointers (RFC 6901) as a tree. */
 function pointerTree(type: string, pointers: readonly string[]): PointerNode {
+  if (!Array.isArray(pointers)) throw invalid(`${type} content`, 'a list of JSON pointers such as "/note"', pointers);
   const root: MutablePointerNode = { leaf: false, children: new Map() };
   for (const pointer of pointers) {
     if (typeof pointer !== "string" || !pointer.startsWith("/") || /~(?![01])/.test(pointer)) {
@@ -129,7 +139,9 @@ function pointerTree(type: string, pointers: readonly string[]): PointerNode {
       let child = node.children.get(name);
       if (child === undefined) node.children.set(name, (child = { leaf: false, children: new Map() }));
       node = child;
+      if (node.leaf) throw invalid(`${type} content`, "pointers to values that do not lie inside one another", pointer);
     }
+    if (node.children.size > 0) throw invalid(`${type} content`, "pointers to values that do not lie inside one another", pointer);
     node.leaf = true;
   }
   return root;

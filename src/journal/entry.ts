@@ -1,10 +1,11 @@
 /** The entry: one event as the exact text that is stored and hashed.
  *  Invariant: `encodeEntry` writes canonical JSON by a template (a law holds it equal to `canonicalize`), and
  *  `parseEntry` accepts exactly what `encodeEntry` can write. Source: design section 4, FORMAT.md. */
-import { canonicalize, parseCanonical } from "../kernel/canonical.js";
+import { types } from "node:util";
+import { canonicalize, parseCanonical, writeCanonical } from "../kernel/canonical.js";
 import type { JsonObject, JsonValue } from "../kernel/canonical.js";
 import { isDigest, sha256Hex, sha256HexOf } from "../kernel/digest.js";
-import { describe, LedgerError } from "../kernel/errors.js";
+import { describe, invalid, LedgerError } from "../kernel/errors.js";
 import { depthMax, entriesPerTxMax, entryBytesMax, metaBytesMax, metaKeysMax, timeMsMax } from "../kernel/limits.js";
 import { parseKey, parseLabel, parseStream, parseType } from "../kernel/names.js";
 
@@ -92,7 +93,9 @@ export function encodeEntry(template: EntryTemplate, data: string, place: EntryP
 /** The id of an entry: `SHA-256(0x00 ‖ bytes)` as 64 hex digits; at once its content address, the link of the chain
  *  and its RFC 6962 leaf hash. @public */
 export function entryId(entry: string | Uint8Array): string {
-  return typeof entry === "string" ? sha256Hex("\0" + entry) : sha256HexOf(["\0", entry]);
+  if (typeof entry === "string") return sha256Hex("\0" + entry);
+  if (!types.isUint8Array(entry)) throw invalid("entry", "text or bytes", entry);
+  return sha256HexOf(["\0", entry]);
 }
 
 /** Why stored bytes are not an entry. `canonical`: not canonical JSON; `version`: another format; `field`: see `path`. */
@@ -162,14 +165,16 @@ export function checkLabels(labels: { readonly [key: string]: unknown }): void {
 }
 
 function checkMeta(meta: unknown): void {
+  // Written first: that refuses getters and Proxies without calling into them, whatever comes after reads plain data.
+  const [text] = named("meta", () => writeCanonical(meta, { path: "meta", unitsMax: metaBytesMax }));
   if (!isObject(meta)) throw field("meta", "an object of strings", meta);
   const names = Object.keys(meta);
-  if (names.length === 0 || names.length > metaKeysMax) throw field("meta", `1 to ${metaKeysMax} members`, names.length);
+  if (names.length === 0 || names.length > metaKeysMax) throw field("meta", `an object of 1 to ${metaKeysMax} members`, names.length);
   for (const name of names) {
     named(`meta.${name.slice(0, 40)}`, () => parseLabel(name, "meta key"));
     if (typeof meta[name] !== "string") throw field(`meta.${name}`, "a string", meta[name]);
   }
-  const bytes = Buffer.byteLength(canonicalize(meta));
+  const bytes = Buffer.byteLength(text!);
   if (bytes > metaBytesMax) throw field("meta", `at most ${metaBytesMax} bytes`, bytes);
 }
 
@@ -186,9 +191,9 @@ function digest(value: unknown, path: string): void {
   if (!isDigest(value)) throw field(path, "64 lower-case hex digits", value);
 }
 
-function named(path: string, parse: () => unknown): void {
+function named<T>(path: string, parse: () => T): T {
   try {
-    parse();
+    return parse();
   } catch (cause) {
     if (cause instanceof LedgerError) throw new EntryProblem("field", path, cause.message, cause);
     throw cause;
