@@ -7,7 +7,7 @@ import { invalid, LedgerError, limit } from "../kernel/errors.js";
 import { dedupeBytesMin, entriesPerTxMax, entryBytesMax, saltBytes } from "../kernel/limits.js";
 import { checkMembers, parseInteger } from "../kernel/members.js";
 import { parseStream } from "../kernel/names.js";
-import { contentDigest, ContentValue, isContentReference, plainHash, toContent } from "../journal/content.js";
+import { contentDigest, ContentValue, isContentReference, isContentValue, plainHash, toContent } from "../journal/content.js";
 import type { ContentReference } from "../journal/content.js";
 import { checkLabels, EntryProblem, entryTemplate } from "../journal/entry.js";
 import type { EntryLabels, EntryTemplate } from "../journal/entry.js";
@@ -105,7 +105,7 @@ function prepareEvent(stream: string, event: NewEvent, path: string, labels: Ent
     unitsMax: entryBytesMax,
     ...(definition?.pointers === undefined ? {} : { pointers: definition.pointers }),
     take: (value, at) => {
-      const named = value instanceof ContentValue;
+      const named = isContentValue(value);
       if (!named && (definition?.pointers === undefined || isClassInstance(value))) return false;
       if (isReferenceShaped(value)) return false;
       contents.push(pend(toContent(value, at), preparing));
@@ -131,7 +131,8 @@ export function fillData(event: PreparedEvent, references: readonly ContentRefer
 }
 
 function pend(value: ContentValue, { randomBytes, dedupe }: Preparing): PendingContent {
-  const { media, bytes } = value;
+  const { media } = value;
+  const bytes = ContentValue.bytesOf(value)!; // it is one
   const salt = randomBytes(saltBytes);
   const plain = dedupe && bytes.length >= dedupeBytesMin ? plainHash(media, bytes) : null;
   return { media, bytes, salt, digest: contentDigest(media, salt, bytes), plain };

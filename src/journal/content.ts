@@ -16,14 +16,25 @@ export const jsonMedia = "application/json";
 const textMedia = "text/plain;charset=utf-8";
 const bytesMedia = "application/octet-stream";
 
-/** A value on its way to becoming content. Made by `content()`. @public */
+/** A value on its way to becoming content. Made by `content()`; it is a copy that nobody can change any more. @public */
 export class ContentValue {
+  /** Its media type. */
   readonly media: string;
-  readonly bytes: Uint8Array;
+  /** The number of its bytes. */
+  readonly size: number;
+  readonly #bytes: Uint8Array;
 
+  /** @internal */
   constructor(media: string, bytes: Uint8Array) {
     this.media = media;
-    this.bytes = bytes;
+    this.size = bytes.length;
+    this.#bytes = bytes;
+    Object.freeze(this);
+  }
+
+  /** The bytes of a content value that was really made here; undefined for anything else. @internal */
+  static bytesOf(value: unknown): Uint8Array | undefined {
+    return typeof value === "object" && value !== null && #bytes in value ? value.#bytes : undefined;
   }
 }
 
@@ -35,8 +46,7 @@ export function content(value: unknown, media?: string): ContentValue {
 
 /** Encodes a value as content. With `media` a string or bytes are taken as they are. */
 export function toContent(value: unknown, path: string, media?: string): ContentValue {
-  if (types.isProxy(value)) throw invalid(path, "plain data", value); // before `instanceof`, which a Proxy would hear
-  if (value instanceof ContentValue) {
+  if (isContentValue(value)) {
     if (media !== undefined && media !== value.media) throw invalid(`${path} media type`, `absent or ${value.media}, as the content has it already`, media);
     return value;
   }
@@ -56,6 +66,11 @@ export function toContent(value: unknown, path: string, media?: string): Content
   const [text] = writeCanonical(value, { path });
   checkSize(Buffer.byteLength(text!), path);
   return new ContentValue(jsonMedia, Buffer.from(text!));
+}
+
+/** Was it made by `content()`? */
+export function isContentValue(value: unknown): value is ContentValue {
+  return ContentValue.bytesOf(value) !== undefined;
 }
 
 /** A media type: `type/subtype` with optional parameters, printable ASCII, at most 127. */
