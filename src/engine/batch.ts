@@ -84,7 +84,7 @@ export class Batch {
     const time = nextTime(this.time, { clock: this.start.clock.now(), monotonic: this.start.clock.monotonic() }, this.start.acceptClockStep);
     const rows = this.encode(drafts, time);
     this.accept(rows, contents, recording, time);
-    return result(append, rows, recording.length, (stream) => this.headOf(stream)!.rev);
+    return result(append, rows, recording.length, (stream) => this.headOf(stream)?.rev ?? 0);
   }
 
   private encode(drafts: readonly Draft[], time: TimeState): EntryRow[] {
@@ -222,13 +222,16 @@ function checkEntrySize(entry: string, event: PreparedEvent | null): void {
 
 function result(append: PreparedAppend, rows: readonly EntryRow[], recorded: number, revisionOf: (stream: string) => number): AppendResult {
   const streams = append.streams.map((stream) => ({ stream, revision: revisionOf(stream) }));
+  const [first] = rows;
+  const [named] = streams;
+  invariant(first !== undefined && named !== undefined, "an append has a stream and an event");
   return {
-    first: rows[0]!.seq,
-    position: rows.at(-1)!.seq,
+    first: first.seq,
+    position: first.seq + rows.length - 1,
     count: rows.length,
-    at: rows[0]!.at,
+    at: first.at,
     ids: rows.slice(recorded).map((row) => row.id),
-    revision: streams[0]!.revision,
+    revision: named.revision,
     streams,
   };
 }

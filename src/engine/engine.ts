@@ -2,16 +2,14 @@
  *  Invariant: no read creates, migrates or repairs anything. */
 import { invalid, LedgerError } from "../kernel/errors.js";
 import type { Clock } from "../kernel/clock.js";
-import { Content, isContentReference } from "../journal/content.js";
-import { contentDigest } from "../journal/content.js";
-import type { ContentReference } from "../journal/content.js";
+import { Content, contentDigest, isContentReference, type ContentReference } from "../journal/content.js";
 import { encodeEntry, entryId, entryTemplate, formatVersion, zeroId } from "../journal/entry.js";
 import { journalOpened, journalStream, parseJournalOpened } from "../journal/events/journal.js";
 import type { JournalOpened, RandomBytes } from "../journal/events/journal.js";
 import { canonicalize } from "../kernel/canonical.js";
 import { decodeStored } from "../journal/stored.js";
 import type { RawReader } from "../journal/raw-reader.js";
-import type { Store } from "../journal/store.js";
+import type { Store, StoreHead } from "../journal/store.js";
 import type { Areas } from "./areas.js";
 import { prepareAppend } from "./prepare.js";
 import { readJournal, readOneStream } from "./reading.js";
@@ -97,7 +95,12 @@ export class Engine {
     this.checkOpen();
     const { store, clock } = this.options;
     const snapshot = await store.snapshot();
-    const head = await snapshot.head().finally(() => snapshot.release());
+    let head: StoreHead | null;
+    try {
+      head = await snapshot.head();
+    } finally {
+      await snapshot.release();
+    }
     if (head === null) throw new LedgerError("STORE_DAMAGED", "the journal must have its first entry, found none");
     return {
       origin: this.opened.origin,
@@ -121,8 +124,13 @@ export class Engine {
 
   /** Waits for what is queued, then ends. Closing again waits for the same end. */
   close(): Promise<void> {
-    this.closing ??= this.writer.close().then(() => (this.options.ownsStore ? this.options.store.close() : undefined));
+    this.closing ??= this.end();
     return this.closing;
+  }
+
+  private async end(): Promise<void> {
+    await this.writer.close();
+    if (this.options.ownsStore) await this.options.store.close();
   }
 
   private checkOpen(): void {

@@ -122,11 +122,10 @@ function prepareEvent(stream: string, event: NewEvent, path: string, labels: Ent
 
 /** The text of an event's data, with the reference to each of its contents in its place. */
 export function fillData(event: PreparedEvent, references: readonly ContentReference[]): string {
-  let text = event.segments[0]!;
-  for (let index = 0; index < references.length; index++) {
-    const { $content, bytes, n } = references[index]!;
-    text += `{"$content":"${$content}","bytes":${bytes},"n":${n}}${event.segments[index + 1]!}`;
-  }
+  let text = event.segments[0] ?? "";
+  references.forEach(({ $content, bytes, n }, index) => {
+    text += `{"$content":"${$content}","bytes":${bytes},"n":${n}}${event.segments[index + 1] ?? ""}`;
+  });
   return text;
 }
 

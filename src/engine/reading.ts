@@ -1,7 +1,7 @@
 /** Reading: pages of stored entries, checked, upcast, filtered. A reading is fixed at the head that it started at and
  *  holds no snapshot between its pages, so that it can take as long as it likes without holding anybody up. */
 import type { JsonObject } from "../kernel/canonical.js";
-import { invalid, LedgerError } from "../kernel/errors.js";
+import { invalid, invariant, LedgerError } from "../kernel/errors.js";
 import { checkMembers, parseInteger } from "../kernel/members.js";
 import { kindOf, parseArea, parseStream, parseType } from "../kernel/names.js";
 import type { DecodedEntry } from "../journal/stored.js";
@@ -43,12 +43,12 @@ export function readJournal(store: Store, areas: Areas, options: ReadOptions): R
     ...parseCommon(options),
     matches,
     async page(snapshot, next, size) {
-      end ??= (await snapshot.head())?.seq ?? -1;
-      const start = next ?? from ?? (backward ? end : 0);
-      const stored = await snapshot.entries(Math.min(start, backward ? end : Infinity), size, backward);
-      const kept = backward ? stored : stored.filter((each) => each.seq <= end!);
+      const to = (end ??= (await snapshot.head())?.seq ?? -1);
+      const start = next ?? from ?? (backward ? to : 0);
+      const stored = await snapshot.entries(Math.min(start, backward ? to : Infinity), size, backward);
+      const kept = backward ? stored : stored.filter((each) => each.seq <= to);
       const last = kept.at(-1)?.seq;
-      const done = last === undefined || (backward ? last === 0 : last >= end);
+      const done = last === undefined || (backward ? last === 0 : last >= to);
       return { stored: kept, next: done ? null : last + (backward ? -1 : 1) };
     },
   });
@@ -120,7 +120,11 @@ function show(decoded: DecodedEntry, areas: Areas, plan: Plan): LedgerEvent | nu
     throw new LedgerError("SCHEMA_UNKNOWN", `event #${seq} ${type} must be of a type and version that this program defines, found version ${tv}`, { details: { position: seq, type, version: tv } });
   }
   let data = decoded.fields.data;
-  for (let version = tv; version < definition.version; version++) data = upcast(definition.upcast.get(version)!, data, seq, type, version);
+  for (let version = tv; version < definition.version; version++) {
+    const step = definition.upcast.get(version);
+    invariant(step !== undefined, "a definition has a step from each older version");
+    data = upcast(step, data, seq, type, version);
+  }
   return toEvent(decoded, data, definition.version);
 }
 

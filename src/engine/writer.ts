@@ -39,7 +39,7 @@ const retriesMax = 20;
 
 export class Writer {
   private readonly options: WriterOptions;
-  private queue: Queued[] = [];
+  private readonly queue: Queued[] = [];
   private queuedBytes = 0;
   private running: Promise<void> | null = null;
   private closed = false;
@@ -213,9 +213,10 @@ export class Writer {
     if (last === undefined || last === null) throw new LedgerError("STORE_DAMAGED", `the head must be at position ${head.seq}, found nothing there`);
     decodeStored(last);
     const [journal] = await reads.streamHeads([journalStream]);
-    while (journal !== null && journal !== undefined && this.journalRevision < journal.rev) {
+    const journalEnd = journal?.rev ?? 0;
+    while (this.journalRevision < journalEnd) {
       const page = await reads.streamEntries(journalStream, this.journalRevision + 1, 1_000);
-      if (page.length === 0) throw new LedgerError("STORE_DAMAGED", `${journalStream} must reach revision ${journal.rev}, found ${this.journalRevision}`);
+      if (page.length === 0) throw new LedgerError("STORE_DAMAGED", `${journalStream} must reach revision ${journalEnd}, found ${this.journalRevision}`);
       for (const stored of page) {
         const { fields } = decodeStored(stored);
         if (fields.type === "area.defined") this.options.areas.record(parseAreaDefined(fields.data));
@@ -245,8 +246,10 @@ export class Writer {
   private *takeBatch(): Generator<Queued> {
     const started = monotonic();
     let weight = 0;
-    for (let count = 0; count < commandsPerBatchMax && this.queue.length > 0; count++) {
-      weight += this.queue[0]!.append.weight;
+    for (let count = 0; count < commandsPerBatchMax; count++) {
+      const [next] = this.queue;
+      if (next === undefined) return;
+      weight += next.append.weight;
       if (count > 0 && (weight > batchBytesMax || monotonic() - started > batchMsMax)) return;
       yield* this.take(1);
     }

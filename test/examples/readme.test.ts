@@ -1,0 +1,34 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { version } from "../../src/kernel/version.js";
+import { directory } from "../engine/fixture.js";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const readme = readFileSync(join(root, "README.md"), "utf8");
+
+test("the README's example is the example file, and does what it says", () => {
+  const example = readFileSync(join(root, "test/examples/first-ledger.mjs"), "utf8");
+  expect(readme).toContain(`\`\`\`js\n${example}\`\`\``);
+
+  const folder = directory();
+  const child = spawnSync(process.execPath, [join(root, "test/examples/first-ledger.mjs")], { cwd: folder, encoding: "utf8" });
+
+  expect(child.stderr).toBe("");
+  const lines = child.stdout.trimEnd().split("\n");
+  expect(lines[0]).toMatch(/^#1 order\.placed order\/7@1 [0-9a-f]{12}$/);
+  expect(lines[1]).toMatch(/^#2 order\.paid order\/7@2 [0-9a-f]{12}$/);
+  expect(lines[2]).toMatch(/^OK: 3 events, head [0-9a-f]{12}$/);
+  expect(existsSync(join(folder, "state.ledger"))).toBe(true);
+  expect(existsSync(join(folder, "state.ledger-wal"))).toBe(false);
+});
+
+test("every document that another names is there", () => {
+  for (const [, path] of readme.matchAll(/\]\(([^)#:]+)\)/g)) expect([path, existsSync(join(root, path!))]).toEqual([path, true]);
+});
+
+test("the engine records the version of its package", () => {
+  expect(JSON.parse(readFileSync(join(root, "package.json"), "utf8"))).toMatchObject({ version });
+});
