@@ -2,7 +2,7 @@
  *  Invariant: a digest covers media type, salt and bytes; without the salt the bytes cannot be guessed from it.
  *  Source: design section 4, row G-17. */
 import { types } from "node:util";
-import { decodeUtf8, parseCanonical, writeCanonical } from "../kernel/canonical.js";
+import { canonicalText, decodeUtf8, parseCanonical } from "../kernel/canonical.js";
 import type { JsonValue } from "../kernel/canonical.js";
 import { isDigest, sha256HexOf } from "../kernel/digest.js";
 import { invalid, limit } from "../kernel/errors.js";
@@ -63,9 +63,9 @@ export function toContent(value: unknown, path: string, media?: string): Content
     return new ContentValue(media ?? textMedia, Buffer.from(value));
   }
   if (media !== undefined && media !== jsonMedia) throw invalid(path, `a string or bytes for media type ${media}`, value);
-  const [text] = writeCanonical(value, { path });
-  checkSize(Buffer.byteLength(text!), path);
-  return new ContentValue(jsonMedia, Buffer.from(text!));
+  const text = canonicalText(value, { path });
+  checkSize(Buffer.byteLength(text), path);
+  return new ContentValue(jsonMedia, Buffer.from(text));
 }
 
 /** Was it made by `content()`? */

@@ -55,17 +55,20 @@ export function defineEvents(area: string, options: AreaOptions, events: Readonl
   parseArea(area, "area");
   if (reservedAreas.has(area)) throw invalid("area", "a name that the journal does not use itself", area);
   if (typeof options?.open !== "boolean") throw invalid(`${area} options.open`, "true or false", options?.open);
-  const kinds = options.kinds ?? [area];
-  if (!Array.isArray(kinds)) throw invalid(`${area} options.kinds`, "a list of names", kinds);
-  kinds.forEach((kind, index) => {
-    parseArea(kind, `${area} options.kinds[${index}]`);
-    if (reservedAreas.has(kind)) throw invalid(`${area} options.kinds[${index}]`, "a kind that the journal does not use itself", kind);
-  });
-  if (new Set(kinds).size < kinds.length) throw invalid(`${area} options.kinds`, "a list that names each kind once", kinds);
   if (!isObject(events)) throw invalid(`${area} events`, "an object with a definition for each type", events);
   const parsed = new Map<string, ParsedEventDefinition>();
   for (const [type, definition] of Object.entries(events)) parsed.set(type, parseDefinition(area, type, definition));
-  return { area, open: options.open, kinds: [...kinds], events: parsed };
+  return { area, open: options.open, kinds: parseKinds(options.kinds ?? [area], `${area} options.kinds`), events: parsed };
+}
+
+function parseKinds(kinds: unknown, path: string): readonly string[] {
+  if (!Array.isArray(kinds)) throw invalid(path, "a list of names", kinds);
+  const parsed = kinds.map((kind: unknown, index) => parseArea(kind, `${path}[${index}]`));
+  parsed.forEach((kind, index) => {
+    if (reservedAreas.has(kind)) throw invalid(`${path}[${index}]`, "a kind that the journal does not use itself", kind);
+    if (parsed.indexOf(kind) < index) throw invalid(`${path}[${index}]`, "named once", kind);
+  });
+  return parsed;
 }
 
 function parseDefinition(area: string, type: string, definition: EventDefinition): ParsedEventDefinition {

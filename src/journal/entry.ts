@@ -2,7 +2,7 @@
  *  Invariant: `encodeEntry` writes canonical JSON by a template (a law holds it equal to `canonicalize`), and
  *  `parseEntry` accepts exactly what `encodeEntry` can write. Source: design section 4, FORMAT.md. */
 import { types } from "node:util";
-import { canonicalize, parseCanonical, writeCanonical } from "../kernel/canonical.js";
+import { canonicalize, canonicalText, parseCanonical } from "../kernel/canonical.js";
 import type { JsonObject, JsonValue } from "../kernel/canonical.js";
 import { isDigest, sha256Hex, sha256HexOf } from "../kernel/digest.js";
 import { describe, invalid, LedgerError } from "../kernel/errors.js";
@@ -119,7 +119,7 @@ export function parseEntry(text: string | Uint8Array): EntryFields {
   try {
     value = parseCanonical(text, "entry", depthMax + 1);
   } catch (cause) {
-    if (cause instanceof LedgerError) throw new EntryProblem("canonical", String(cause.details["path"] ?? "entry"), cause.message, cause);
+    if (cause instanceof LedgerError) throw new EntryProblem("canonical", typeof cause.details["path"] === "string" ? cause.details["path"] : "entry", cause.message, cause);
     throw cause;
   }
   return checkEntry(value, typeof text === "string" ? Buffer.byteLength(text) : text.length);
@@ -166,7 +166,7 @@ export function checkLabels(labels: { readonly [key: string]: unknown }): void {
 
 function checkMeta(meta: unknown): void {
   // Written first: that refuses getters and Proxies without calling into them, whatever comes after reads plain data.
-  const [text] = named("meta", () => writeCanonical(meta, { path: "meta", unitsMax: metaBytesMax }));
+  const text = named("meta", () => canonicalText(meta, { path: "meta", unitsMax: metaBytesMax }));
   if (!isObject(meta)) throw field("meta", "an object of strings", meta);
   const names = Object.keys(meta);
   if (names.length === 0 || names.length > metaKeysMax) throw field("meta", `an object of 1 to ${metaKeysMax} members`, names.length);
@@ -174,7 +174,7 @@ function checkMeta(meta: unknown): void {
     named(`meta.${name.slice(0, 40)}`, () => parseLabel(name, "meta key"));
     if (typeof meta[name] !== "string") throw field(`meta.${name}`, "a string", meta[name]);
   }
-  const bytes = Buffer.byteLength(text!);
+  const bytes = Buffer.byteLength(text);
   if (bytes > metaBytesMax) throw field("meta", `at most ${metaBytesMax} bytes`, bytes);
 }
 

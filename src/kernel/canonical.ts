@@ -36,7 +36,12 @@ export interface CanonicalOptions {
 /** The canonical text of a value. Members that are `undefined` are dropped and `-0` becomes `0`;
  *  whatever else JSON cannot carry is refused with `INVALID_ARGUMENT` and the path. @public */
 export function canonicalize(value: unknown): string {
-  return writeCanonical(value)[0]!;
+  return canonicalText(value);
+}
+
+/** The canonical text of a value, in one piece. */
+export function canonicalText(value: unknown, options: CanonicalOptions = {}): string {
+  return writeCanonical(value, options).join("");
 }
 
 /** The canonical text of a value in segments: it is broken where `take` took a value. */
@@ -55,10 +60,10 @@ export function parseCanonical(text: string | Uint8Array, path = "$", depthMax: 
   } catch (cause) {
     throw new LedgerError("INVALID_ARGUMENT", `${path} must be canonical JSON, found text that does not parse`, { details: { path }, cause });
   }
-  const [again] = writeCanonical(value, { path, depthMax });
+  const again = canonicalText(value, { path, depthMax });
   if (again !== string) {
     let at = 0;
-    while (again!.charCodeAt(at) === string.charCodeAt(at)) at++;
+    while (again.charCodeAt(at) === string.charCodeAt(at)) at++;
     throw new LedgerError("INVALID_ARGUMENT", `${path} must be canonical JSON, found another spelling at unit ${at}`, { details: { path, unit: at } });
   }
   return value;
@@ -292,8 +297,10 @@ function hasSymbols(value: object): boolean {
 
 /** Sorts names by UTF-16 code units, in place; most objects come sorted, or nearly so. */
 function sorted(names: string[]): string[] {
-  for (let index = 1; index < names.length; index++) {
-    if (names[index - 1]! > names[index]!) return names.sort();
+  let previous = "";
+  for (const name of names) {
+    if (previous > name) return names.sort();
+    previous = name;
   }
   return names;
 }

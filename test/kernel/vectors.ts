@@ -1,0 +1,20 @@
+/** The public test vectors, where they are at hand: they stand beside the clone and are not part of it. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const folder = fileURLToPath(new URL("../../../shared/vectors/", import.meta.url));
+
+/** Are the vectors of this kind there? Tests of them are defined only then; known answers in the tests run always. */
+export function hasVectors(kind: string): boolean {
+  return existsSync(folder + kind);
+}
+
+/** The bytes of one vector file. */
+export function readVector(path: string): Buffer {
+  return readFileSync(folder + path);
+}
+
+/** The names of the files in one folder of vectors. */
+export function listVectors(path: string): string[] {
+  return readdirSync(folder + path).sort();
+}
