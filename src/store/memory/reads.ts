@@ -1,0 +1,90 @@
+import type {
+  ContentRow,
+  EntryRow,
+  StoredContent,
+  StoredEntry,
+  StoreHead,
+  StoreReads,
+  StreamHead,
+} from "../../journal/store.js";
+import { revisionsBelow } from "./rows.js";
+import type { Extent, MemoryRows } from "./rows.js";
+
+/** Reads of the memory store up to an extent. `check` refuses once the reads were given back. */
+export class MemoryReads implements StoreReads {
+  private readonly rows: MemoryRows;
+  private readonly extent: () => Extent;
+  private readonly check: () => void;
+
+  constructor(rows: MemoryRows, extent: () => Extent, check: () => void) {
+    this.rows = rows;
+    this.extent = extent;
+    this.check = check;
+  }
+
+  async head(): Promise<StoreHead | null> {
+    this.check();
+    const { entries, contents } = this.extent();
+    if (entries === 0) return null;
+    const { seq, id, at, skew } = this.rows.entries[entries - 1]!;
+    return { seq, id, at, skew, contents };
+  }
+
+  async streamHeads(streams: readonly string[]): Promise<readonly (StreamHead | null)[]> {
+    this.check();
+    return streams.map((name) => {
+      const stream = this.rows.stream(name);
+      const rev = stream === undefined ? 0 : revisionsBelow(stream, this.extent().entries);
+      return rev === 0 ? null : { rev, seq: stream!.seqs[rev - 1]! };
+    });
+  }
+
+  async entries(from: number, limit: number, reverse = false): Promise<readonly StoredEntry[]> {
+    this.check();
+    const { entries } = this.extent();
+    if (!reverse) return this.rows.entries.slice(Math.max(from, 0), Math.min(from + limit, entries)).map(stored);
+    const last = Math.min(from, entries - 1);
+    return this.rows.entries
+      .slice(Math.max(last + 1 - limit, 0), last + 1)
+      .reverse()
+      .map(stored);
+  }
+
+  async entriesAt(positions: readonly number[]): Promise<readonly (StoredEntry | null)[]> {
+    this.check();
+    const { entries } = this.extent();
+    return positions.map((position) =>
+      position >= 0 && position < entries ? stored(this.rows.entries[position]!) : null,
+    );
+  }
+
+  async streamEntries(name: string, fromRev: number, limit: number, reverse = false): Promise<readonly StoredEntry[]> {
+    this.check();
+    const stream = this.rows.stream(name);
+    if (stream === undefined) return [];
+    const rev = revisionsBelow(stream, this.extent().entries);
+    const first = reverse ? Math.max(Math.min(fromRev, rev) - limit, 0) : Math.max(fromRev, 1) - 1;
+    const end = reverse ? Math.min(fromRev, rev) : Math.min(first + limit, rev);
+    const found = stream.seqs.slice(first, Math.max(end, first)).map((seq) => stored(this.rows.entries[seq]!));
+    return reverse ? found.reverse() : found;
+  }
+
+  async contents(numbers: readonly number[]): Promise<readonly (StoredContent | null)[]> {
+    this.check();
+    const { contents } = this.extent();
+    return numbers.map((n) => (n >= 1 && n <= contents ? this.rows.contents[n - 1]! : null));
+  }
+
+  async contentsByPlain(hashes: readonly string[]): Promise<readonly (ContentRow | null)[]> {
+    this.check();
+    return hashes.map((hash) => {
+      const n = this.rows.contentNumber(hash);
+      const row = n === undefined || n > this.extent().contents ? undefined : this.rows.contents[n - 1];
+      return row !== undefined && "bytes" in row ? row : null;
+    });
+  }
+}
+
+function stored(row: EntryRow): StoredEntry {
+  return { seq: row.seq, id: row.id, entry: row.entry.includes("\ufffd") ? Buffer.from(row.entry) : row.entry };
+}

@@ -1,0 +1,105 @@
+/** The memory store: the reference for the others, and a ledger for tests. It keeps nothing when the process ends.
+ *  Invariants: one write transaction at a time, granted in the order of asking; a reader sees what was committed
+ *  when it began, whatever is written meanwhile. */
+import { LedgerError } from "../../kernel/errors.js";
+import type { RawReader } from "../../journal/raw-reader.js";
+import type { FaultSeam, Store, StoreHealth, StoreSnapshot, StoreTransaction } from "../../journal/store.js";
+import { FairLock } from "../fair-lock.js";
+import { MemoryRawReader } from "./raw-reader.js";
+import { MemoryReads } from "./reads.js";
+import { MemoryRows } from "./rows.js";
+import type { Extent } from "./rows.js";
+import { MemoryTransaction } from "./transaction.js";
+
+export interface MemoryStoreOptions {
+  readonly faults?: FaultSeam;
+}
+
+/** A store in memory. Several ledgers may share it. @public */
+export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
+  return new MemoryStore(options);
+}
+
+class MemoryStore implements Store {
+  readonly kind = "memory";
+  readonly location = "memory:";
+  readonly readOnly = false;
+  private readonly faults: FaultSeam | undefined;
+  private readonly rows = new MemoryRows();
+  private readonly lock = new FairLock();
+  private committed: Extent = { entries: 0, contents: 0 };
+  private closed = false;
+
+  constructor(options: MemoryStoreOptions) {
+    this.faults = options.faults;
+  }
+
+  async begin(): Promise<StoreTransaction> {
+    this.check();
+    const release = await this.lock.acquire();
+    try {
+      this.check();
+      this.faults?.("begin", "before");
+      const end = (committed: boolean): void => {
+        if (committed) this.committed = this.rows.extent();
+        release();
+      };
+      const transaction = new MemoryTransaction({ rows: this.rows, faults: this.faults, end });
+      this.faults?.("begin", "after");
+      return transaction;
+    } catch (cause) {
+      release();
+      throw cause;
+    }
+  }
+
+  async snapshot(): Promise<StoreSnapshot> {
+    this.check();
+    return new MemorySnapshot(this.rows, this.committed, () => this.check());
+  }
+
+  async reset(): Promise<void> {
+    this.check();
+  }
+
+  async maintain(): Promise<void> {}
+
+  async health(): Promise<StoreHealth> {
+    this.check();
+    return { kind: this.kind, durability: "nothing", copied: false, wal: null };
+  }
+
+  async raw(): Promise<RawReader> {
+    this.check();
+    return new MemoryRawReader(this.location, this.rows, this.committed);
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+
+  private check(): void {
+    if (this.closed) throw new LedgerError("CLOSED", "this store is closed");
+  }
+}
+
+class MemorySnapshot extends MemoryReads implements StoreSnapshot {
+  private readonly state: { released: boolean };
+
+  constructor(rows: MemoryRows, extent: Extent, checkStore: () => void) {
+    const state = { released: false };
+    super(
+      rows,
+      () => extent,
+      () => {
+        checkStore();
+        if (state.released) throw new LedgerError("CLOSED", "this snapshot was released");
+      },
+    );
+    this.state = state;
+  }
+
+  async release(): Promise<void> {
+    this.state.released = true;
+  }
+}

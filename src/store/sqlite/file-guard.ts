@@ -1,0 +1,44 @@
+/** Is the ledger file still the one that was opened? Case A13: files can be deleted or replaced under a running process,
+ *  and SQLite goes on writing to what nobody can open any more.
+ *  Invariant: nothing is acknowledged unless the file, its log and its shared memory still stand at their paths. */
+import { LedgerError } from "../../kernel/errors.js";
+import { identify, sameFile } from "./location.js";
+import type { Identity } from "./location.js";
+
+export class FileGuard {
+  private readonly path: string;
+  private readonly main: Identity;
+  private log: Identity | null = null;
+  private memory: Identity | null = null;
+
+  constructor(path: string, main: Identity) {
+    this.path = path;
+    this.main = main;
+  }
+
+  /** Refuses unless the file that was opened first still stands at the path. */
+  checkMain(): void {
+    if (!sameFile(identify(this.path), this.main)) throw this.replaced(this.path);
+  }
+
+  /** Remembers the sidecars: a connection holds them open from here on. */
+  rememberSidecars(): void {
+    this.log = identify(`${this.path}-wal`);
+    this.memory = identify(`${this.path}-shm`);
+    this.check();
+  }
+
+  /** Refuses when anything was deleted or replaced; three system calls. */
+  check(): void {
+    this.checkMain();
+    if (!sameFile(identify(`${this.path}-wal`), this.log)) throw this.replaced(`${this.path}-wal`);
+    if (!sameFile(identify(`${this.path}-shm`), this.memory)) throw this.replaced(`${this.path}-shm`);
+  }
+
+  private replaced(path: string): LedgerError {
+    return new LedgerError("STORE_DAMAGED", `${path} must be the file that was opened, found it deleted or replaced`, {
+      details: { path, reason: "replaced" },
+      hint: "stop writing; what was acknowledged is in the files that were removed",
+    });
+  }
+}

@@ -1,0 +1,176 @@
+/** The raw reader of a ledger file: rows as they are, at one position.
+ *  Invariants: it changes nothing, in the file or beside it; it decodes nothing and hides nothing; what is wrong with the
+ *  pages or the schema is told by `problems`, or thrown as `STORE_DAMAGED` by the call that met it. */
+import { LedgerError } from "../../kernel/errors.js";
+import { busyTimeoutMsDefault } from "../../kernel/limits.js";
+import type {
+  EvidenceFile,
+  RawContent,
+  RawEntry,
+  RawProblem,
+  RawReader,
+  RawStream,
+  RawStreamPage,
+  RawType,
+} from "../../journal/raw-reader.js";
+import { decodePage } from "../stream-page.js";
+import { whenFree } from "./busy.js";
+import { connect } from "./connection.js";
+import type { Connection } from "./connection.js";
+import { storeError } from "./errors.js";
+import { filesystemKind, isNetwork } from "./filesystem.js";
+import { unknownSchema } from "./header.js";
+import { parseLocation } from "./location.js";
+import { findProblems } from "./problems.js";
+import { openReadable } from "./readable.js";
+import type { Readable } from "./readable.js";
+import { layoutVersion } from "./schema.js";
+import { prepare, rawStatements } from "./statements.js";
+import type { RawStatements } from "./statements.js";
+
+/** Opens the rows of the file at a path for the verifier. A file on a network file system is copied first. */
+export async function openSqliteRawReader(path: string): Promise<RawReader> {
+  const location = parseLocation(path);
+  try {
+    return await openRawReader(location, isNetwork(filesystemKind(location)));
+  } catch (cause) {
+    throw storeError(cause, location, "reading");
+  }
+}
+
+/** The same for a path that was parsed. */
+export async function openRawReader(location: string, mustCopy: boolean): Promise<RawReader> {
+  const readable = await openReadable(location, mustCopy, busyTimeoutMsDefault);
+  try {
+    const found = readable.header.userVersion;
+    if (found > layoutVersion) throw unknownSchema(location, `layout version ${layoutVersion} at most`, String(found));
+    const connection = await whenFree(location, "reading", busyTimeoutMsDefault, () => pin(readable.path));
+    return new SqliteRawReader(location, readable, connection);
+  } catch (cause) {
+    readable.close();
+    throw cause;
+  }
+}
+
+/** A connection inside a transaction that has read, so that all rows are of one position. */
+function pin(path: string): Connection {
+  const connection = connect(path, "read");
+  try {
+    connection.exec("BEGIN");
+    connection.pragma("schema_version");
+    return connection;
+  } catch (cause) {
+    connection.close();
+    throw cause;
+  }
+}
+
+class SqliteRawReader implements RawReader {
+  readonly location: string;
+  readonly copied: boolean;
+  private readonly readable: Readable;
+  private readonly connection: Connection;
+  private prepared: RawStatements | null = null;
+  private closed = false;
+
+  constructor(location: string, readable: Readable, connection: Connection) {
+    this.location = location;
+    this.copied = readable.copied;
+    this.readable = readable;
+    this.connection = connection;
+  }
+
+  evidence(): Promise<readonly EvidenceFile[]> {
+    this.check();
+    return this.readable.evidence();
+  }
+
+  async problems(): Promise<readonly RawProblem[]> {
+    this.check();
+    return findProblems(this.connection, this.readable.header);
+  }
+
+  async entryCount(): Promise<number> {
+    return this.read((statements) => (statements.entryCount.get() as [number])[0]);
+  }
+
+  async entries(after: number | null, limit: number, asBytes = false): Promise<readonly RawEntry[]> {
+    return this.read((statements) => {
+      const rows = (asBytes ? statements.entryBytes : statements.entries).all(after ?? beforeAll, limit);
+      return rows.map(([seq, id, stream, rev, before, type, at, skew, entry]) => ({
+        seq,
+        id,
+        stream,
+        rev,
+        before,
+        type,
+        at,
+        skew,
+        entry:
+          typeof entry === "string" && entry.includes("\ufffd")
+            ? (statements.oneEntryBytes.get(seq) as [Buffer])[0]
+            : entry,
+      }));
+    });
+  }
+
+  async streams(after: number | null, limit: number): Promise<readonly RawStream[]> {
+    return this.read((statements) =>
+      statements.streams.all(after ?? beforeAll, limit).map(([id, name, rev, seq]) => ({ id, name, rev, seq })),
+    );
+  }
+
+  async types(): Promise<readonly RawType[]> {
+    return this.read((statements) => statements.types.all(beforeAll).map(([id, name]) => ({ id, name })));
+  }
+
+  async streamPages(
+    after: { readonly stream: number; readonly page: number } | null,
+    limit: number,
+  ): Promise<readonly RawStreamPage[]> {
+    return this.read((statements) => {
+      const rows = statements.streamPages.all(after?.stream ?? beforeAll, after?.page ?? beforeAll, limit);
+      return rows.map(([stream, page, seqs]) => ({ stream, page, seqs: decodePage(seqs) }));
+    });
+  }
+
+  async contents(after: number | null, limit: number): Promise<readonly RawContent[]> {
+    return this.read((statements) => {
+      const rows = statements.contents.all(after ?? beforeAll, limit);
+      return rows.map(([n, digest, media, salt, bytes, plain, erased]) => ({
+        n,
+        digest,
+        media,
+        salt,
+        bytes,
+        plain,
+        erased,
+      }));
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    this.connection.close();
+    this.readable.close();
+  }
+
+  private read<T>(act: (statements: RawStatements) => T): T {
+    this.check();
+    try {
+      // Prepared late: in a file with another schema they cannot be, and `problems` says why.
+      this.prepared ??= prepare(this.connection, rawStatements);
+      return act(this.prepared);
+    } catch (cause) {
+      throw storeError(cause, this.location, "reading");
+    }
+  }
+
+  private check(): void {
+    if (this.closed) throw new LedgerError("CLOSED", "this reader is closed");
+  }
+}
+
+/** Below every key that a number can hold. */
+const beforeAll = -Number.MAX_SAFE_INTEGER - 1;

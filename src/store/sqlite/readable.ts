@@ -1,0 +1,178 @@
+/** Opening a ledger file for reading, whoever is alive.
+ *  Invariants: nothing beside the file is created, changed or removed; when the file cannot be read where it is without
+ *  doing so, a private copy is read, and said to be one. */
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { LedgerError } from "../../kernel/errors.js";
+import type { EvidenceFile } from "../../journal/raw-reader.js";
+import { whenFree } from "./busy.js";
+import { connect, pragma } from "./connection.js";
+import { sqliteCode } from "./errors.js";
+import { foreign, headerBytes, parseHeader } from "./header.js";
+import type { Header } from "./header.js";
+import { consume, HeldFile, sidecarChunks } from "./held-file.js";
+import { inspectTarget, sameFile } from "./location.js";
+import type { FoundFile, Target } from "./location.js";
+
+/** A ledger file that can be connected to for reading. */
+export interface Readable {
+  /** What to connect to: the file itself, or its private copy. */
+  readonly path: string;
+  readonly copied: boolean;
+  readonly header: Header;
+  /** The original files with their hashes; taken when first asked for, or when they were copied. */
+  evidence(): Promise<readonly EvidenceFile[]>;
+  /** Does the file still have to be read in the way that was chosen? False when it must be opened again. */
+  current(): boolean;
+  /** Lets go of the file; removes the copy. */
+  close(): void;
+}
+
+const attemptsMax = 5;
+/** Times of change are kept in ticks of a few ms: a file that changed just now may change again in the same tick. */
+const settledMs = 50;
+
+/** Opens the file at an absolute path. `mustCopy`: it must not be read in place, as on a network file system. */
+export async function openReadable(path: string, mustCopy: boolean, busyTimeoutMs: number): Promise<Readable> {
+  const target = inspectTarget(path);
+  if (target.main === null) throw new LedgerError("NOT_FOUND", `there is no ledger at ${path}`, { details: { path } });
+  if (target.main.bytes === 0)
+    throw new LedgerError("NOT_FOUND", `there is no ledger at ${path}: the file is empty`, { details: { path } });
+  const file = new HeldFile(path, target.main);
+  try {
+    const header = parseHeader(file.read(0, headerBytes));
+    if (header === null) throw foreign(path, "the header of an SQLite file", "other bytes");
+    if (mustCopy || needsCopy(target, header) || !(await readsInPlace(path, busyTimeoutMs)))
+      return await privateCopy(file, header);
+    return inPlace(file, target.main, header);
+  } catch (cause) {
+    file.close();
+    throw cause;
+  }
+}
+
+/** Would reading it in place make or change a sidecar? SQLite makes them for a file in WAL mode, and rolls a journal back. */
+function needsCopy({ sidecars }: Target, header: Header): boolean {
+  if ((sidecars["-journal"]?.bytes ?? 0) > 0) return true;
+  return sidecars["-wal"] === null ? header.wal : sidecars["-shm"] === null;
+}
+
+/** Tries to read it where it is; false when SQLite says that it would have to write, or may not open a sidecar. */
+async function readsInPlace(path: string, busyTimeoutMs: number): Promise<boolean> {
+  try {
+    await whenFree(path, "reading", busyTimeoutMs, () => {
+      const connection = connect(path, "read");
+      try {
+        connection.prepare("SELECT count(*) FROM sqlite_schema").get();
+      } finally {
+        connection.close();
+      }
+    });
+    return true;
+  } catch (cause) {
+    const code = sqliteCode(cause) ?? "";
+    // Damaged pages are the same in a copy; whoever reads them reports them.
+    if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB") return true;
+    if (code.startsWith("SQLITE_READONLY") || code.startsWith("SQLITE_CANTOPEN")) return false;
+    throw cause;
+  }
+}
+
+function inPlace(file: HeldFile, main: FoundFile, header: Header): Readable {
+  let evidence: Promise<readonly EvidenceFile[]> | undefined;
+  return {
+    path: file.path,
+    copied: false,
+    header,
+    evidence: () => (evidence ??= hashInPlace(file)),
+    current: () => {
+      const target = inspectTarget(file.path);
+      const now = parseHeader(file.read(0, headerBytes));
+      return sameFile(target.main, main) && now !== null && !needsCopy(target, now);
+    },
+    close: () => file.close(),
+  };
+}
+
+async function hashInPlace(file: HeldFile): Promise<readonly EvidenceFile[]> {
+  const files = [{ name: file.path, ...(await consume(file.chunks())) }];
+  const wal = inspectTarget(file.path).sidecars["-wal"];
+  if (wal !== null)
+    files.push({ name: `${file.path}-wal`, ...(await consume(sidecarChunks(`${file.path}-wal`, wal))) });
+  return files;
+}
+
+async function privateCopy(file: HeldFile, header: Header): Promise<Readable> {
+  const directory = mkdtempSync(join(tmpdir(), "runledger-"));
+  chmodSync(directory, 0o700);
+  const remove = (): void => rmSync(directory, { recursive: true, force: true });
+  try {
+    const path = join(directory, "ledger");
+    const files = await copyStill(file, path);
+    fold(path);
+    const close = (): void => {
+      remove();
+      file.close();
+    };
+    return { path, copied: true, header, evidence: async () => files, current: () => true, close };
+  } catch (cause) {
+    remove();
+    throw cause;
+  }
+}
+
+/** Copies the file and its logs at a moment when none of them changes. */
+async function copyStill(file: HeldFile, to: string): Promise<readonly EvidenceFile[]> {
+  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+    const before = inspectTarget(file.path);
+    await sleep(Math.min(unsettledMs(before), settledMs));
+    const files: EvidenceFile[] = [{ name: file.path, ...(await consume(file.chunks(), to)) }];
+    for (const suffix of ["-wal", "-journal"] as const) {
+      const sidecar = before.sidecars[suffix];
+      if (sidecar === null) continue;
+      const copied = await consume(sidecarChunks(file.path + suffix, sidecar), to + suffix);
+      files.push({ name: file.path + suffix, ...copied });
+    }
+    if (sameState(before, inspectTarget(file.path))) return files;
+    for (const suffix of ["", "-wal", "-journal"]) rmSync(to + suffix, { force: true });
+  }
+  throw new LedgerError("STORE_BUSY", `${file.path} changed during each of ${attemptsMax} attempts to copy it`, {
+    details: { path: file.path },
+    hint: "try again when its writer is idle",
+  });
+}
+
+function unsettledMs(target: Target): number {
+  const newest = Math.max(
+    ...files(target).map((found) => (found === null ? 0 : Number(found.modifiedNs / 1_000_000n))),
+  );
+  return Math.max(newest + settledMs - Date.now(), 0);
+}
+
+function sameState(one: Target, other: Target): boolean {
+  const others = files(other);
+  return files(one).every((found, index) => {
+    const now = others[index]!;
+    if (found === null || now === null) return found === now;
+    return sameFile(found, now) && found.bytes === now.bytes && found.modifiedNs === now.modifiedNs;
+  });
+}
+
+function files({ main, sidecars }: Target): readonly (FoundFile | null)[] {
+  return [main, sidecars["-wal"], sidecars["-journal"]];
+}
+
+/** Brings a private copy into one file: rolls its journal back, or takes its log in. */
+function fold(path: string): void {
+  const connection = connect(path, "write");
+  try {
+    pragma(connection, "journal_mode = DELETE");
+  } catch (cause) {
+    const code = sqliteCode(cause) ?? "";
+    if (!code.startsWith("SQLITE_CORRUPT") && code !== "SQLITE_NOTADB") throw cause;
+  } finally {
+    connection.close();
+  }
+}

@@ -1,0 +1,144 @@
+import { LedgerError } from "../../kernel/errors.js";
+import type { ContentRow, StoredContent, StoredEntry, StoreHead, StoreReads, StreamHead } from "../../journal/store.js";
+import { storeError } from "./errors.js";
+import type { ReadStatements } from "./statements.js";
+import { streamPositions } from "./stream-positions.js";
+import type { StreamRow } from "./stream-positions.js";
+
+/** Where reads come from: the statements of the connection, or an error when the reads were given back. */
+export type StatementSource = () => ReadStatements;
+
+/** Reads of one connection, inside the transaction that the connection holds. */
+export class SqliteReads implements StoreReads {
+  protected readonly path: string;
+  private readonly source: StatementSource;
+
+  constructor(path: string, source: StatementSource) {
+    this.path = path;
+    this.source = source;
+  }
+
+  async head(): Promise<StoreHead | null> {
+    return this.read((statements) => readHead(statements));
+  }
+
+  async streamHeads(streams: readonly string[]): Promise<readonly (StreamHead | null)[]> {
+    return this.read((statements) =>
+      streams.map((name) => {
+        const row = readStream(statements, name);
+        return row === null ? null : { rev: row.rev, seq: row.seq };
+      }),
+    );
+  }
+
+  async entries(from: number, limit: number, reverse = false): Promise<readonly StoredEntry[]> {
+    return this.read((statements) => {
+      const rows = (reverse ? statements.entriesReverse : statements.entries).all(from, limit) as EntryColumns[];
+      return rows.map((row) => toEntry(statements, row));
+    });
+  }
+
+  async entriesAt(positions: readonly number[]): Promise<readonly (StoredEntry | null)[]> {
+    return this.read((statements) => positions.map((position) => readEntry(statements, position)));
+  }
+
+  async streamEntries(name: string, fromRev: number, limit: number, reverse = false): Promise<readonly StoredEntry[]> {
+    return this.read((statements) => {
+      const stream = readStream(statements, name);
+      if (stream === null) return [];
+      const first = reverse ? Math.max(Math.min(fromRev, stream.rev) - limit + 1, 1) : Math.max(fromRev, 1);
+      const last = reverse ? Math.min(fromRev, stream.rev) : Math.min(first + limit - 1, stream.rev);
+      const positions = streamPositions(statements, stream, first, last, this.path);
+      if (reverse) positions.reverse();
+      return positions.map((position) => {
+        const entry = readEntry(statements, position);
+        if (entry === null)
+          throw damaged(this.path, `stream ${name} names position ${position}, where no entry stands`);
+        return entry;
+      });
+    });
+  }
+
+  async contents(numbers: readonly number[]): Promise<readonly (StoredContent | null)[]> {
+    return this.read((statements) =>
+      numbers.map((n) => {
+        const row = statements.content.get(n) as ContentColumns | undefined;
+        return row === undefined ? null : toContent(row, this.path);
+      }),
+    );
+  }
+
+  async contentsByPlain(hashes: readonly string[]): Promise<readonly (ContentRow | null)[]> {
+    return this.read((statements) =>
+      hashes.map((hash) => {
+        const row = statements.contentByPlain.get(hash) as ContentColumns | undefined;
+        const found = row === undefined ? null : toContent(row, this.path);
+        return found !== null && "bytes" in found ? found : null;
+      }),
+    );
+  }
+
+  protected read<T>(act: (statements: ReadStatements) => T): T {
+    const statements = this.source();
+    try {
+      return act(statements);
+    } catch (cause) {
+      throw storeError(cause, this.path, "reading");
+    }
+  }
+}
+
+// Rows as the statements select them. The tables are STRICT and their shape was checked, so the classes hold.
+type EntryColumns = [seq: number, id: string, entry: string];
+type ContentColumns = [
+  n: number,
+  digest: string,
+  media: string | null,
+  salt: Buffer | null,
+  plain: string | null,
+  erased: number | null,
+  bytes: Buffer | null,
+];
+
+/** The head as the connection sees it. */
+export function readHead(statements: ReadStatements): StoreHead | null {
+  const row = statements.head.get() as [seq: number, id: string, at: number, skew: number] | undefined;
+  if (row === undefined) return null;
+  const [seq, id, at, skew] = row;
+  return { seq, id, at, skew, contents: readContentCount(statements) };
+}
+
+export function readContentCount(statements: ReadStatements): number {
+  const [count] = statements.contentCount.get() as [number | null];
+  return count ?? 0;
+}
+
+export function readStream(statements: ReadStatements, name: string): StreamRow | null {
+  const row = statements.streamHead.get(name) as [id: number, rev: number, seq: number] | undefined;
+  return row === undefined ? null : { id: row[0], rev: row[1], seq: row[2] };
+}
+
+function readEntry(statements: ReadStatements, position: number): StoredEntry | null {
+  const row = statements.entry.get(position) as EntryColumns | undefined;
+  return row === undefined ? null : toEntry(statements, row);
+}
+
+function toEntry(statements: ReadStatements, [seq, id, entry]: EntryColumns): StoredEntry {
+  if (!entry.includes("\ufffd")) return { seq, id, entry };
+  const [bytes] = statements.entryBytes.get(seq) as [Buffer];
+  return { seq, id, entry: bytes };
+}
+
+function toContent([n, digest, media, salt, plain, erased, bytes]: ContentColumns, path: string): StoredContent {
+  if (erased !== null) return { n, digest, erased };
+  if (media === null || salt === null || bytes === null)
+    throw damaged(path, `content ${n} is neither whole nor erased`);
+  return { n, digest, media, salt, bytes, plain: plain === "" ? null : plain };
+}
+
+function damaged(path: string, found: string): LedgerError {
+  return new LedgerError("STORE_DAMAGED", `${path} does not hold together: ${found}`, {
+    details: { path, found },
+    hint: "run verify",
+  });
+}

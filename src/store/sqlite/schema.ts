@@ -1,0 +1,98 @@
+/** The layout of a ledger file, version 1, and the constants by which it is told from any other file.
+ *  Invariant: a file is ours only when every row of its `sqlite_schema` is exactly one of these.
+ *  The reasons for the layout and what was measured: src/decisions. */
+import { revisionsPerPage } from "../stream-page.js";
+
+/** `application_id` in the header of each ledger file: "rldg" in ASCII. */
+export const applicationId = 0x726c6467;
+/** `user_version`: the version of this layout. */
+export const layoutVersion = 1;
+/** What `meta` says under the key `schema`. */
+export const schemaIdentifier = "runledger/1";
+
+/** One row of `sqlite_schema`. */
+export interface SchemaObject {
+  readonly type: "table" | "index" | "trigger";
+  readonly name: string;
+  readonly table: string;
+  /** Null for the indexes that SQLite makes for a UNIQUE or PRIMARY KEY. */
+  readonly sql: string | null;
+}
+
+const table = (name: string, sql: string): SchemaObject => ({
+  type: "table",
+  name,
+  table: name,
+  sql: `CREATE TABLE ${name} ${sql}`,
+});
+const automatic = (of: string): SchemaObject => ({
+  type: "index",
+  name: `sqlite_autoindex_${of}_1`,
+  table: of,
+  sql: null,
+});
+const trigger = (name: string, on: string, event: string, when: string, says: string): SchemaObject => ({
+  type: "trigger",
+  name,
+  table: on,
+  sql: `CREATE TRIGGER ${name} BEFORE ${event} ON ${on}${when === "" ? "" : ` WHEN ${when}`} BEGIN SELECT RAISE(ABORT, '${says}'); END`,
+});
+
+/** Everything in a ledger file, in the order of its making. */
+export const schema: readonly SchemaObject[] = [
+  table("meta", "(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID"),
+  table("types", "(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT"),
+  automatic("types"),
+  table(
+    "streams",
+    "(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, rev INTEGER NOT NULL, last_seq INTEGER NOT NULL) STRICT",
+  ),
+  automatic("streams"),
+  // No index but the position: uniqueness of (stream, rev) is held by the writer and checked by the verifier.
+  table(
+    "entries",
+    "(seq INTEGER PRIMARY KEY, id BLOB NOT NULL CHECK (length(id) = 32), stream INTEGER NOT NULL, rev INTEGER NOT NULL, before INTEGER, type INTEGER NOT NULL, at INTEGER NOT NULL, skew INTEGER NOT NULL, entry TEXT NOT NULL) STRICT",
+  ),
+  table(
+    "stream_pages",
+    `(stream INTEGER NOT NULL, page INTEGER NOT NULL, seqs BLOB NOT NULL CHECK (length(seqs) = ${revisionsPerPage * 8}), PRIMARY KEY (stream, page)) STRICT`,
+  ),
+  automatic("stream_pages"),
+  // `bytes` stands last, so that reading the columns before it never walks a blob's overflow pages.
+  table(
+    "contents",
+    "(n INTEGER PRIMARY KEY, digest BLOB NOT NULL CHECK (length(digest) = 32), media TEXT, salt BLOB, plain BLOB, erased INTEGER, bytes BLOB) STRICT",
+  ),
+  {
+    type: "index",
+    name: "contents_plain",
+    table: "contents",
+    // Partial: a content that is small or erased, or a journal without deduplication, costs nothing here.
+    sql: "CREATE INDEX contents_plain ON contents (plain) WHERE plain IS NOT NULL",
+  },
+  trigger("entries_no_update", "entries", "UPDATE", "", "entries are append-only"),
+  trigger("entries_no_delete", "entries", "DELETE", "", "entries are append-only"),
+  // REPLACE deletes without firing a delete trigger unless the connection asks for it; an insert below the head is refused here.
+  trigger(
+    "entries_no_replace",
+    "entries",
+    "INSERT",
+    "NEW.seq <= (SELECT max(seq) FROM entries)",
+    "entries are append-only",
+  ),
+  trigger(
+    "contents_only_erase",
+    "contents",
+    "UPDATE",
+    "OLD.erased IS NOT NULL OR NEW.erased IS NULL OR NEW.n <> OLD.n OR NEW.digest <> OLD.digest OR NEW.media IS NOT NULL OR NEW.salt IS NOT NULL OR NEW.plain IS NOT NULL OR NEW.bytes IS NOT NULL",
+    "contents can only be erased",
+  ),
+  trigger("contents_no_delete", "contents", "DELETE", "", "contents can only be erased"),
+  trigger(
+    "contents_no_replace",
+    "contents",
+    "INSERT",
+    "NEW.n <= (SELECT max(n) FROM contents)",
+    "contents can only be erased",
+  ),
+];

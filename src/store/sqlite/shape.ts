@@ -1,0 +1,55 @@
+/** Is the schema of a file exactly ours? Row by row: a view in place of a table, a changed trigger, a lost UNIQUE all show. */
+import type { Connection } from "./connection.js";
+import { unknownSchema } from "./header.js";
+import { schema, schemaIdentifier } from "./schema.js";
+import { readStatements } from "./statements.js";
+
+/** One way in which a schema differs. */
+export interface ShapeDifference {
+  readonly where: string;
+  readonly message: string;
+}
+
+/** All differences between the schema of a connection and ours, in order of name. */
+export function shapeDifferences(connection: Connection): readonly ShapeDifference[] {
+  const rows = connection
+    .prepare<unknown[], unknown[]>("SELECT type, name, tbl_name, sql FROM sqlite_schema")
+    .raw()
+    .all();
+  const found = new Map<string, string[]>();
+  for (const [type, name, table, sql] of rows) {
+    const key = String(name);
+    found.set(key, [...(found.get(key) ?? []), describeObject(type, table, sql)]);
+  }
+  const differences: ShapeDifference[] = [];
+  for (const { type, name, table, sql } of schema) {
+    const expected = describeObject(type, table, sql);
+    const there = found.get(name) ?? [];
+    found.delete(name);
+    if (there.length === 1 && there[0] === expected) continue;
+    differences.push({
+      where: name,
+      message: `${name} must be ${expected}, found ${there.length === 0 ? "nothing" : there.join(" and ")}`,
+    });
+  }
+  for (const [name, there] of found)
+    differences.push({ where: name, message: `${name} must not be there, found ${there.join(" and ")}` });
+  return differences.sort((one, other) => (one.where < other.where ? -1 : 1));
+}
+
+/** Refuses a schema that is not exactly ours; names the stored identifier, or the first difference. */
+export function checkShape(connection: Connection, path: string): void {
+  const differences = shapeDifferences(connection);
+  if (!differences.some(({ where }) => where === "meta")) {
+    const identifier: unknown = connection.prepare(readStatements.schemaIdentifier.sql).pluck().get();
+    if (identifier !== schemaIdentifier)
+      throw unknownSchema(path, `schema identifier ${schemaIdentifier}`, String(identifier ?? "none"));
+  }
+  const [first] = differences;
+  if (first !== undefined)
+    throw unknownSchema(path, `the schema of ${schemaIdentifier} (${differences.length} differences)`, first.message);
+}
+
+function describeObject(type: unknown, table: unknown, sql: unknown): string {
+  return `${String(type)} on ${String(table)}: ${sql === null ? "made by SQLite" : String(sql)}`;
+}

@@ -1,0 +1,154 @@
+/** Read connections, a few at most, each held by one snapshot at a time.
+ *  Invariant: a snapshot's connection is inside a transaction that has read, so what it sees does not move. */
+import { invariant, LedgerError } from "../../kernel/errors.js";
+import type { StoreSnapshot } from "../../journal/store.js";
+import { whenFree } from "./busy.js";
+import { connect } from "./connection.js";
+import type { Connection } from "./connection.js";
+import { storeError } from "./errors.js";
+import { readHead, SqliteReads } from "./reads.js";
+import { prepare, readStatements } from "./statements.js";
+import type { ReadStatements } from "./statements.js";
+
+const connectionsMax = 8;
+
+interface Reader {
+  readonly connection: Connection;
+  readonly statements: ReadStatements;
+  /** Connections of an earlier generation are closed instead of used again. */
+  readonly generation: number;
+}
+
+export class SnapshotPool {
+  private readonly path: string;
+  private readonly busyTimeoutMs: number;
+  private readonly check: () => void;
+  private readonly idle: Reader[] = [];
+  private readonly used = new Set<Reader>();
+  private readonly waiting: (() => void)[] = [];
+  private generation = 0;
+  private opening = 0;
+  private closed = false;
+
+  /** `check` is asked before each snapshot whether the file may still be read. */
+  constructor(path: string, busyTimeoutMs: number, check: () => void) {
+    this.path = path;
+    this.busyTimeoutMs = busyTimeoutMs;
+    this.check = check;
+  }
+
+  async take(): Promise<StoreSnapshot> {
+    await this.room();
+    this.opening++;
+    try {
+      const reader = await whenFree(this.path, "reading", this.busyTimeoutMs, () => this.pin());
+      this.used.add(reader);
+      return new SqliteSnapshot(this.path, reader.statements, () => this.release(reader));
+    } catch (cause) {
+      this.waiting.shift()?.();
+      throw storeError(cause, this.path, "reading");
+    } finally {
+      this.opening--;
+    }
+  }
+
+  /** Closes idle connections now, and used ones when they come back. */
+  reset(): void {
+    this.generation++;
+    for (const reader of this.idle.splice(0)) reader.connection.close();
+  }
+
+  /** Ends all snapshots, those in use too. */
+  close(): void {
+    this.closed = true;
+    for (const reader of [...this.idle.splice(0), ...this.used]) reader.connection.close();
+    this.used.clear();
+    for (const resume of this.waiting.splice(0)) resume();
+  }
+
+  /** Waits until fewer than the most connections are in use. */
+  private async room(): Promise<void> {
+    if (this.used.size + this.opening < connectionsMax) return;
+    let timer: NodeJS.Timeout | undefined;
+    const freed = new Promise<boolean>((resolve) => {
+      const resume = (): void => resolve(true);
+      this.waiting.push(resume);
+      timer = setTimeout(() => {
+        const index = this.waiting.indexOf(resume);
+        if (index >= 0) this.waiting.splice(index, 1);
+        resolve(index < 0);
+      }, this.busyTimeoutMs);
+    });
+    const free = await freed;
+    clearTimeout(timer);
+    if (free) return;
+    throw new LedgerError(
+      "STORE_BUSY",
+      `reading ${this.path} waited ${this.busyTimeoutMs} ms for one of ${connectionsMax} snapshots to be released`,
+      {
+        details: { path: this.path, snapshotsMax: connectionsMax },
+        hint: "release snapshots that are no longer read",
+      },
+    );
+  }
+
+  /** A connection inside a transaction that has read. */
+  private pin(): Reader {
+    if (this.closed) throw new LedgerError("CLOSED", "this store is closed");
+    this.check();
+    const reader = this.idle.pop() ?? this.open();
+    try {
+      reader.connection.exec("BEGIN");
+      readHead(reader.statements);
+      return reader;
+    } catch (cause) {
+      reader.connection.close();
+      throw cause;
+    }
+  }
+
+  private open(): Reader {
+    const connection = connect(this.path, "read");
+    try {
+      this.check();
+      return { connection, statements: prepare(connection, readStatements), generation: this.generation };
+    } catch (cause) {
+      connection.close();
+      throw cause;
+    }
+  }
+
+  private release(reader: Reader): void {
+    if (!this.used.delete(reader)) return;
+    try {
+      reader.connection.exec("ROLLBACK");
+      if (reader.generation === this.generation) this.idle.push(reader);
+      else reader.connection.close();
+    } catch {
+      // It read only: nothing is lost, and a connection that cannot end its transaction is not used again.
+      reader.connection.close();
+    }
+    this.waiting.shift()?.();
+  }
+}
+
+class SqliteSnapshot extends SqliteReads implements StoreSnapshot {
+  private readonly state: { released: boolean };
+  private readonly giveBack: () => void;
+
+  constructor(path: string, statements: ReadStatements, giveBack: () => void) {
+    const state = { released: false };
+    super(path, () => {
+      invariant(!state.released, "a snapshot that was released must not be read");
+      return statements;
+    });
+    this.state = state;
+    this.giveBack = giveBack;
+  }
+
+  async release(): Promise<void> {
+    if (this.state.released) return;
+    this.state.released = true;
+    this.giveBack();
+  }
+}

@@ -1,0 +1,164 @@
+/** All SQL of this adapter that touches rows, with the reason for each.
+ *  Invariant: nothing scans; a test asserts the query plan of every statement in both tables. */
+import type { Database, Statement } from "better-sqlite3";
+
+interface Query {
+  readonly sql: string;
+  /** What it is for, and why it is cheap. */
+  readonly why: string;
+  /** Only the verifier may read a whole table, and says so here. */
+  readonly scans?: true;
+}
+
+const entryColumns = "seq, lower(hex(id)), entry";
+const contentColumns = "n, lower(hex(digest)), media, salt, lower(hex(plain)), erased, bytes";
+const rawEntryColumns =
+  "seq, CASE typeof(id) WHEN 'blob' THEN lower(hex(id)) ELSE id END, stream, rev, before, type, at, skew";
+
+/** What readers of a store ask, by key or by range of a key. */
+export const readStatements: Queries<ReadName> = {
+  head: {
+    sql: "SELECT seq, lower(hex(id)), at, skew FROM entries WHERE seq = (SELECT max(seq) FROM entries)",
+    why: "the last row; max() of the key is one descent",
+  },
+  contentCount: {
+    sql: "SELECT max(n) FROM contents",
+    why: "contents are numbered densely, so the last number is the count",
+  },
+  streamHead: { sql: "SELECT id, rev, last_seq FROM streams WHERE name = ?", why: "by the unique index on name" },
+  entries: {
+    sql: `SELECT ${entryColumns} FROM entries WHERE seq >= ? ORDER BY seq LIMIT ?`,
+    why: "a range of the key",
+  },
+  entriesReverse: {
+    sql: `SELECT ${entryColumns} FROM entries WHERE seq <= ? ORDER BY seq DESC LIMIT ?`,
+    why: "a range of the key",
+  },
+  entry: { sql: `SELECT ${entryColumns} FROM entries WHERE seq = ?`, why: "by key" },
+  entryBytes: {
+    sql: "SELECT CAST(entry AS BLOB) FROM entries WHERE seq = ?",
+    why: "the bytes behind text that shows U+FFFD: decoding hides what stood there",
+  },
+  entryBefore: {
+    sql: "SELECT before FROM entries WHERE seq = ?",
+    why: "one step back in a stream, for its last page that is not full yet",
+  },
+  streamPage: {
+    sql: "SELECT seqs FROM stream_pages WHERE stream = ? AND page = ?",
+    why: "by primary key: where 256 revisions stand",
+  },
+  content: { sql: `SELECT ${contentColumns} FROM contents WHERE n = ?`, why: "by key" },
+  contentByPlain: {
+    sql: `SELECT ${contentColumns} FROM contents WHERE plain = unhex(?) ORDER BY n LIMIT 1`,
+    why: "by the partial index; the lowest number, so that the answer is the same on every store",
+  },
+  schemaIdentifier: { sql: "SELECT value FROM meta WHERE key = 'schema'", why: "by key" },
+};
+
+/** What the writer adds. */
+export const writeStatements: Queries<WriteName> = {
+  typeNumber: {
+    sql: "SELECT id FROM types WHERE name = ?",
+    why: "by the unique index on name; cached for the life of the connection",
+  },
+  lastType: { sql: "SELECT max(id) FROM types", why: "the next number; one descent" },
+  lastStream: { sql: "SELECT max(id) FROM streams", why: "the next number; one descent" },
+  insertType: { sql: "INSERT INTO types (id, name) VALUES (?, ?)", why: "once a type" },
+  insertStream: { sql: "INSERT INTO streams (id, name, rev, last_seq) VALUES (?, ?, ?, ?)", why: "once a stream" },
+  updateStream: {
+    sql: "UPDATE streams SET rev = ?, last_seq = ? WHERE id = ?",
+    why: "once a stream and batch; no index holds these columns",
+  },
+  insertPage: { sql: "INSERT INTO stream_pages (stream, page, seqs) VALUES (?, ?, ?)", why: "once in 256 revisions" },
+  insertContent: {
+    sql: "INSERT INTO contents (n, digest, media, salt, plain, erased, bytes) VALUES (?, unhex(?), ?, ?, unhex(?), NULL, ?)",
+    why: "at the end of the key; the partial index only when there is a plain hash",
+  },
+  insertEntry: { sql: insertEntries(1), why: "at the end of the key, no other index" },
+  insertEntryBlock: {
+    sql: insertEntries(16),
+    why: "16 rows a call save a tenth of the time of a bulk insert; more rows save no more",
+  },
+};
+
+/** Rows a call of `insertEntryBlock`. */
+export const entryBlockRows = 16;
+
+/** What the verifier reads: rows as they are, in key order. */
+export const rawStatements: Queries<RawName> = {
+  entries: {
+    sql: `SELECT ${rawEntryColumns}, entry FROM entries WHERE seq > ? AND seq <= 9007199254740991 ORDER BY seq LIMIT ?`,
+    why: "a range of the key; positions that a number cannot hold are a finding of their own",
+  },
+  entryBytes: {
+    sql: `SELECT ${rawEntryColumns}, CAST(entry AS BLOB) FROM entries WHERE seq > ? AND seq <= 9007199254740991 ORDER BY seq LIMIT ?`,
+    why: "the same, all entries as bytes",
+  },
+  oneEntryBytes: {
+    sql: "SELECT CAST(entry AS BLOB) FROM entries WHERE seq = ?",
+    why: "the bytes behind text that shows U+FFFD",
+  },
+  streams: {
+    sql: "SELECT id, name, rev, last_seq FROM streams WHERE id > ? ORDER BY id LIMIT ?",
+    why: "a range of the key",
+  },
+  types: {
+    sql: "SELECT id, name FROM types WHERE id > ? ORDER BY id",
+    why: "a range of the key, all of it: types are few",
+  },
+  streamPages: {
+    sql: "SELECT stream, page, seqs FROM stream_pages WHERE (stream, page) > (?, ?) ORDER BY stream, page LIMIT ?",
+    why: "a range of the primary key",
+  },
+  contents: {
+    sql: "SELECT n, CASE typeof(digest) WHEN 'blob' THEN lower(hex(digest)) ELSE digest END, media, salt, bytes, CASE typeof(plain) WHEN 'blob' THEN lower(hex(plain)) ELSE plain END, erased FROM contents WHERE n > ? ORDER BY n LIMIT ?",
+    why: "a range of the key",
+  },
+  entryCount: { sql: "SELECT count(*) FROM entries", why: "counts what is really there", scans: true },
+};
+
+export type ReadStatements = Prepared<ReadName>;
+type ReadName =
+  | "head"
+  | "contentCount"
+  | "streamHead"
+  | "entries"
+  | "entriesReverse"
+  | "entry"
+  | "entryBytes"
+  | "entryBefore"
+  | "streamPage"
+  | "content"
+  | "contentByPlain"
+  | "schemaIdentifier";
+export type WriteStatements = Prepared<WriteName>;
+type WriteName =
+  | "typeNumber"
+  | "lastType"
+  | "lastStream"
+  | "insertType"
+  | "insertStream"
+  | "updateStream"
+  | "insertPage"
+  | "insertContent"
+  | "insertEntry"
+  | "insertEntryBlock";
+export type RawStatements = Prepared<RawName>;
+type RawName =
+  "entries" | "entryBytes" | "oneEntryBytes" | "streams" | "types" | "streamPages" | "contents" | "entryCount";
+type Queries<Name extends string> = { readonly [N in Name]: Query };
+type Prepared<Name extends string> = { readonly [N in Name]: Statement<unknown[], unknown[]> };
+
+/** Prepares a table of statements, once a connection. Rows come as arrays: they cost half of objects. */
+export function prepare<Name extends string>(database: Database, queries: Queries<Name>): Prepared<Name> {
+  const prepared = Object.entries<Query>(queries).map(([name, { sql }]) => {
+    const statement = database.prepare<unknown[], unknown[]>(sql);
+    return [name, statement.reader ? statement.raw() : statement] as const;
+  });
+  return Object.fromEntries(prepared) as Prepared<Name>; // one statement a name of the table, by the loop above
+}
+
+function insertEntries(rows: number): string {
+  const row = "(?, unhex(?), ?, ?, ?, ?, ?, ?, ?)";
+  return `INSERT INTO entries (seq, id, stream, rev, before, type, at, skew, entry) VALUES ${Array<string>(rows).fill(row).join(", ")}`;
+}

@@ -1,0 +1,54 @@
+/** Stream heads and type numbers, kept between transactions so that an append reads nothing but the head.
+ *  Invariant: true only while nobody else wrote; the writer compares the head under the lock and clears it otherwise. */
+
+/** A stream's head, and where the revisions since its last full page stand. */
+export interface CachedStream {
+  readonly id: number;
+  /** False until its row is written. */
+  stored: boolean;
+  rev: number;
+  /** Position of its last entry; −1 when there is none. */
+  seq: number;
+  /** How many full pages are stored. */
+  pages: number;
+  /** Positions of the revisions after the last full page; null when they were not needed yet. */
+  tail: number[] | null;
+}
+
+/** Least recently used streams go first. At 256 positions each, 10,000 of them are at most 20 MB. */
+const streamsMax = 10_000;
+
+export class StreamCache {
+  private readonly streams = new Map<string, CachedStream>();
+  readonly types: Map<string, number> = new Map();
+  /** Next numbers; null when the store has to be asked. */
+  nextStream: number | null = null;
+  nextType: number | null = null;
+
+  get(name: string): CachedStream | undefined {
+    const found = this.streams.get(name);
+    if (found === undefined) return undefined;
+    this.streams.delete(name);
+    this.streams.set(name, found);
+    return found;
+  }
+
+  set(name: string, stream: CachedStream): void {
+    this.streams.set(name, stream);
+  }
+
+  /** Forgets the streams used longest ago. Not while a transaction is open: it holds on to what it found. */
+  trim(): void {
+    for (const name of this.streams.keys()) {
+      if (this.streams.size <= streamsMax) return;
+      this.streams.delete(name);
+    }
+  }
+
+  clear(): void {
+    this.streams.clear();
+    this.types.clear();
+    this.nextStream = null;
+    this.nextType = null;
+  }
+}

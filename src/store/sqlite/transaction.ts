@@ -1,0 +1,203 @@
+import { invariant } from "../../kernel/errors.js";
+import type {
+  ContentRow,
+  DurableStep,
+  EntryRow,
+  StoreHead,
+  StoreTransaction,
+  StreamHead,
+} from "../../journal/store.js";
+import { encodePage, revisionsPerPage } from "../stream-page.js";
+import { storeError } from "./errors.js";
+import { readContentCount, readHead, readStream, SqliteReads } from "./reads.js";
+import { entryBlockRows } from "./statements.js";
+import type { ReadStatements, WriteStatements } from "./statements.js";
+import type { CachedStream, StreamCache } from "./stream-cache.js";
+import { walkBack } from "./stream-positions.js";
+
+/** What a transaction needs of the writer that began it. */
+export interface TransactionHost {
+  readonly path: string;
+  readonly reads: ReadStatements;
+  readonly writes: WriteStatements;
+  readonly cache: StreamCache;
+  /** Makes it durable; throws when it is not known to be. */
+  commit(head: StoreHead | null, bytes: number): void;
+  /** Undoes it and gives the lock back; never throws. */
+  rollback(): void;
+  step(name: DurableStep, act: () => void): void;
+}
+
+/** The one open write transaction of a store.
+ *  Invariant: what it appends is dense and links to what is there; a caller that breaks that is a bug. */
+export class SqliteTransaction extends SqliteReads implements StoreTransaction {
+  private readonly host: TransactionHost;
+  private readonly state: { open: boolean };
+  private last: StoreHead | null;
+  private contentCount: number;
+  private bytes = 0;
+
+  constructor(host: TransactionHost, head: StoreHead | null) {
+    const state = { open: true };
+    super(host.path, () => {
+      invariant(state.open, "a transaction that ended must not be used");
+      return host.reads;
+    });
+    this.host = host;
+    this.state = state;
+    this.last = head;
+    this.contentCount = head?.contents ?? readContentCount(host.reads);
+  }
+
+  override async head(): Promise<StoreHead | null> {
+    return this.read(() => this.last);
+  }
+
+  override async streamHeads(streams: readonly string[]): Promise<readonly (StreamHead | null)[]> {
+    return this.read(() =>
+      streams.map((name) => {
+        const stream = this.find(name);
+        return stream === null ? null : { rev: stream.rev, seq: stream.seq };
+      }),
+    );
+  }
+
+  async append(entries: readonly EntryRow[], contents: readonly ContentRow[]): Promise<void> {
+    this.read(() => {
+      if (contents.length > 0) this.host.step("contents", () => contents.forEach((row) => this.insertContent(row)));
+      if (entries.length === 0) return;
+      const touched = new Map<string, CachedStream>();
+      this.host.step("entries", () => this.insertEntries(entries, touched));
+      this.host.step("streams", () => touched.forEach((stream, name) => this.storeStream(name, stream)));
+    });
+  }
+
+  async commit(): Promise<void> {
+    invariant(this.state.open, "a transaction that ended must not be used");
+    this.state.open = false;
+    try {
+      this.host.commit(this.last, this.bytes);
+    } catch (cause) {
+      throw storeError(cause, this.path, "writing");
+    }
+  }
+
+  async rollback(): Promise<void> {
+    if (!this.state.open) return;
+    this.state.open = false;
+    this.host.rollback();
+  }
+
+  private insertContent(row: ContentRow): void {
+    invariant(row.n === this.contentCount + 1, `content ${row.n} must follow content ${this.contentCount}`);
+    this.host.writes.insertContent.run(row.n, row.digest, row.media, row.salt, row.plain, row.bytes);
+    this.contentCount = row.n;
+    this.bytes += row.bytes.length + 200;
+    if (this.last !== null) this.last = { ...this.last, contents: row.n };
+  }
+
+  private insertEntries(entries: readonly EntryRow[], touched: Map<string, CachedStream>): void {
+    const values: unknown[] = [];
+    for (const row of entries) {
+      invariant(
+        row.seq === (this.last?.seq ?? -1) + 1,
+        `entry ${row.seq} must follow the head ${this.last?.seq ?? -1}`,
+      );
+      const stream = this.find(row.stream) ?? this.newStream(row.stream);
+      invariant(row.rev === stream.rev + 1, `revision ${row.rev} must follow revision ${stream.rev} of its stream`);
+      invariant(
+        row.before === (stream.rev === 0 ? null : stream.seq),
+        `entry ${row.seq} must name the entry of its stream before it`,
+      );
+      values.push(
+        row.seq,
+        row.id,
+        stream.id,
+        row.rev,
+        row.before,
+        this.typeNumber(row.type),
+        row.at,
+        row.skew,
+        row.entry,
+      );
+      touched.set(row.stream, stream);
+      stream.rev = row.rev;
+      stream.seq = row.seq;
+      stream.tail?.push(row.seq);
+      this.last = { seq: row.seq, id: row.id, at: row.at, skew: row.skew, contents: this.contentCount };
+      this.bytes += row.entry.length + 80;
+    }
+    this.insertRows(values);
+  }
+
+  /** Inserts in blocks while there are enough rows, then one by one. */
+  private insertRows(values: readonly unknown[]): void {
+    const columns = 9;
+    const block = entryBlockRows * columns;
+    let at = 0;
+    for (; at + block <= values.length; at += block)
+      this.host.writes.insertEntryBlock.run(values.slice(at, at + block));
+    for (; at < values.length; at += columns) this.host.writes.insertEntry.run(values.slice(at, at + columns));
+  }
+
+  private storeStream(name: string, stream: CachedStream): void {
+    const { writes } = this.host;
+    this.bytes += 100;
+    if (stream.stored) writes.updateStream.run(stream.rev, stream.seq, stream.id);
+    else writes.insertStream.run(stream.id, name, stream.rev, stream.seq);
+    stream.stored = true;
+    if (stream.rev >= (stream.pages + 1) * revisionsPerPage) this.storePages(stream);
+  }
+
+  /** Writes the pages that became full. */
+  private storePages(stream: CachedStream): void {
+    const since = stream.rev - stream.pages * revisionsPerPage;
+    const positions = stream.tail ?? walkBack(this.host.reads, stream.seq, since, this.path);
+    invariant(positions.length === since, "a stream's tail must hold each revision since its last full page");
+    while (positions.length >= revisionsPerPage) {
+      this.host.writes.insertPage.run(stream.id, stream.pages, encodePage(positions.splice(0, revisionsPerPage)));
+      this.bytes += revisionsPerPage * 8;
+      stream.pages++;
+    }
+    stream.tail = positions;
+  }
+
+  /** A stream that exists, from the cache or from the store. */
+  private find(name: string): CachedStream | null {
+    const cached = this.host.cache.get(name);
+    if (cached !== undefined) return cached;
+    const row = readStream(this.host.reads, name);
+    if (row === null) return null;
+    const stream: CachedStream = { ...row, stored: true, pages: Math.floor(row.rev / revisionsPerPage), tail: null };
+    this.host.cache.set(name, stream);
+    return stream;
+  }
+
+  private newStream(name: string): CachedStream {
+    const { cache, writes } = this.host;
+    const id = cache.nextStream ?? lastNumber(writes.lastStream) + 1;
+    cache.nextStream = id + 1;
+    const stream: CachedStream = { id, stored: false, rev: 0, seq: -1, pages: 0, tail: [] };
+    cache.set(name, stream);
+    return stream;
+  }
+
+  private typeNumber(name: string): number {
+    const { cache, writes } = this.host;
+    const known = cache.types.get(name);
+    if (known !== undefined) return known;
+    const row = writes.typeNumber.get(name) as [number] | undefined;
+    const id = row?.[0] ?? cache.nextType ?? lastNumber(writes.lastType) + 1;
+    if (row === undefined) {
+      writes.insertType.run(id, name);
+      cache.nextType = id + 1;
+    }
+    cache.types.set(name, id);
+    return id;
+  }
+}
+
+function lastNumber(statement: WriteStatements["lastType"]): number {
+  const [last] = statement.get() as [number | null];
+  return last ?? 0;
+}

@@ -1,0 +1,209 @@
+/** The one write connection of a store, its lock and its caches.
+ *  Invariants: BEGIN IMMEDIATE comes before anything is read; caches are believed only while the head is the one they were
+ *  made from; a commit is acknowledged only when the file that was opened still stands at its path. */
+import { LedgerError } from "../../kernel/errors.js";
+import type { DurableStep, FaultSeam, StoreHead } from "../../journal/store.js";
+import { FairLock } from "../fair-lock.js";
+import { whenFree } from "./busy.js";
+import type { Checkpoints } from "./checkpoints.js";
+import { connect, pragma } from "./connection.js";
+import type { Connection } from "./connection.js";
+import { createSchema } from "./create.js";
+import { storeError } from "./errors.js";
+import type { FileGuard } from "./file-guard.js";
+import { readHead } from "./reads.js";
+import { checkShape } from "./shape.js";
+import { prepare, readStatements, writeStatements } from "./statements.js";
+import type { ReadStatements, WriteStatements } from "./statements.js";
+import { StreamCache } from "./stream-cache.js";
+import { SqliteTransaction } from "./transaction.js";
+
+export interface WriterOptions {
+  readonly path: string;
+  readonly busyTimeoutMs: number;
+  readonly faults: FaultSeam | undefined;
+  readonly guard: FileGuard;
+  readonly checkpoints: Checkpoints;
+}
+
+interface OpenWriter {
+  readonly connection: Connection;
+  readonly reads: ReadStatements;
+  readonly writes: WriteStatements;
+}
+
+export class Writer {
+  private readonly options: WriterOptions;
+  private readonly lock = new FairLock();
+  private readonly cache = new StreamCache();
+  private cachedAt: string | null = null;
+  private open: OpenWriter | null = null;
+  private closed = false;
+
+  constructor(options: WriterOptions) {
+    this.options = options;
+  }
+
+  /** Opens the connection: makes the schema in an empty file, and takes the file into WAL mode. */
+  async connect(isNew: boolean): Promise<OpenWriter> {
+    const { path, busyTimeoutMs, faults, guard } = this.options;
+    const connection = connect(path, "write");
+    try {
+      guard.checkMain();
+      if (isNew) await whenFree(path, "creating", busyTimeoutMs, () => createSchema(connection, faults));
+      await whenFree(path, "opening", busyTimeoutMs, () => {
+        faults?.("mode", "before");
+        const mode = pragma(connection, "journal_mode = WAL");
+        if (mode !== "wal")
+          throw new LedgerError(
+            "STORE_UNSUPPORTED",
+            `${path} must take a write-ahead log, found journal mode ${String(mode)}`,
+            { details: { path } },
+          );
+        faults?.("mode", "after");
+      });
+      await whenFree(path, "opening", busyTimeoutMs, () => checkShape(connection, path));
+      guard.rememberSidecars();
+      this.open = {
+        connection,
+        reads: prepare(connection, readStatements),
+        writes: prepare(connection, writeStatements),
+      };
+      return this.open;
+    } catch (cause) {
+      connection.close();
+      throw storeError(cause, path, "opening");
+    }
+  }
+
+  /** Takes the lock, waiting in turn for this process and at most the busy timeout for others. */
+  async begin(): Promise<SqliteTransaction> {
+    const { path, busyTimeoutMs, guard, faults } = this.options;
+    const release = await this.lock.acquire();
+    try {
+      this.checkOpen();
+      const open = this.open ?? (await this.connect(false));
+      faults?.("begin", "before");
+      guard.check();
+      await whenFree(path, "writing to", busyTimeoutMs, () => {
+        this.checkOpen();
+        open.connection.exec("BEGIN IMMEDIATE");
+      });
+      faults?.("begin", "after");
+      return this.transaction(open, release);
+    } catch (cause) {
+      this.undo();
+      release();
+      throw storeError(cause, path, "writing to");
+    }
+  }
+
+  /** Drops the connection and all caches; the next `begin` opens it again. Waits for the open transaction. */
+  async reset(): Promise<void> {
+    const release = await this.lock.acquire();
+    try {
+      this.forget();
+      this.open?.connection.close();
+      this.open = null;
+    } finally {
+      release();
+    }
+  }
+
+  /** Checkpoints when it is time and nobody writes. */
+  async maintain(): Promise<void> {
+    if (!this.options.checkpoints.due() || this.closed) return;
+    const release = await this.lock.acquire();
+    if (this.open !== null) this.options.checkpoints.run(this.open.connection);
+    release();
+  }
+
+  /** Takes the log into the file and leaves WAL mode when nobody else has it open, then closes. */
+  async close(): Promise<void> {
+    const release = await this.lock.acquire();
+    this.closed = true;
+    const { faults } = this.options;
+    try {
+      if (this.open === null) return;
+      faults?.("fold", "before");
+      this.fold(this.open.connection);
+      faults?.("fold", "after");
+      faults?.("close", "before");
+    } finally {
+      this.open?.connection.close();
+      this.open = null;
+      release();
+    }
+    faults?.("close", "after");
+  }
+
+  private transaction({ connection, reads, writes }: OpenWriter, release: () => void): SqliteTransaction {
+    const head = readHead(reads);
+    if (head === null || head.id !== this.cachedAt) this.forget();
+    this.cachedAt = head?.id ?? null;
+    this.cache.trim();
+    const { path, guard, checkpoints } = this.options;
+    return new SqliteTransaction(
+      {
+        path,
+        reads,
+        writes,
+        cache: this.cache,
+        step: (name, act) => this.step(name, act),
+        commit: (last: StoreHead | null, bytes: number) => {
+          try {
+            guard.check();
+            this.step("commit", () => connection.exec("COMMIT"));
+            guard.check();
+            this.cachedAt = last?.id ?? null;
+            checkpoints.wrote(bytes);
+          } finally {
+            if (this.cachedAt !== (last?.id ?? null)) this.undo();
+            release();
+          }
+        },
+        rollback: () => {
+          this.undo();
+          release();
+        },
+      },
+      head,
+    );
+  }
+
+  private step(name: DurableStep, act: () => void): void {
+    this.options.faults?.(name, "before");
+    act();
+    this.options.faults?.(name, "after");
+  }
+
+  /** Ends an open transaction without its changes, and what was remembered of them. */
+  private undo(): void {
+    this.forget();
+    try {
+      if (this.open?.connection.inTransaction) this.open.connection.exec("ROLLBACK");
+    } catch {
+      // SQLite has ended it already, or will when the connection closes; a connection in doubt is not used again.
+      this.open?.connection.close();
+      this.open = null;
+    }
+  }
+
+  private fold(connection: Connection): void {
+    try {
+      connection.pragma("wal_checkpoint(TRUNCATE)");
+      pragma(connection, "journal_mode = DELETE");
+    } catch {
+      // Others have it open, or the disk is full: the log keeps what the file lacks, and whoever opens it next goes on from there.
+    }
+  }
+
+  private forget(): void {
+    this.cache.clear();
+    this.cachedAt = null;
+  }
+
+  private checkOpen(): void {
+    if (this.closed) throw new LedgerError("CLOSED", "this store is closed");
+  }
+}

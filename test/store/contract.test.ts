@@ -1,0 +1,42 @@
+/** Every store passes the same contract. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { describe, test } from "vitest";
+import { createMemoryStore } from "../../src/store/memory/store.js";
+import { openSqliteStore } from "../../src/store/sqlite/store.js";
+import { asyncMemoryStore } from "../../src/testing/async-memory-store.js";
+import { describeStore } from "../../src/testing/describe-store.js";
+
+const runner = { describe, test };
+let seed = Number(process.env.RUNLEDGER_SEED);
+
+describeStore("memory", async () => ({ store: createMemoryStore(), dispose: async () => {} }), runner);
+
+describeStore(
+  "memory, made asynchronous",
+  async () => ({ store: asyncMemoryStore(seed++), dispose: async () => {} }),
+  runner,
+);
+
+describeStore(
+  "sqlite",
+  async () => {
+    const directory = mkdtempSync(join(tmpdir(), "store-"));
+    const path = join(directory, "state.ledger");
+    return {
+      store: await openSqliteStore(path),
+      reopen: () => openSqliteStore(path),
+      erase: async (n, at) => {
+        const database = new Database(path);
+        database
+          .prepare("UPDATE contents SET erased = ?, media = NULL, salt = NULL, plain = NULL, bytes = NULL WHERE n = ?")
+          .run(at, n);
+        database.close();
+      },
+      dispose: async () => rmSync(directory, { recursive: true }),
+    };
+  },
+  runner,
+);
