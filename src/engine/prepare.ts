@@ -6,7 +6,7 @@ import { isDigest } from "../kernel/digest.js";
 import { invalid, LedgerError, limit } from "../kernel/errors.js";
 import { dedupeBytesMin, entriesPerTxMax, entryBytesMax, saltBytes } from "../kernel/limits.js";
 import { checkMembers, parseInteger } from "../kernel/members.js";
-import { parseStream } from "../kernel/names.js";
+import { parseStream, parseType } from "../kernel/names.js";
 import { contentDigest, ContentValue, isContentReference, isContentValue, plainHash, toContent } from "../journal/content.js";
 import type { ContentReference } from "../journal/content.js";
 import { checkLabels, EntryProblem, entryTemplate } from "../journal/entry.js";
@@ -95,8 +95,9 @@ export function prepareAppend(parts: readonly StreamAppend[], options: AppendOpt
 
 function prepareEvent(stream: string, event: NewEvent, path: string, labels: EntryLabels, preparing: Preparing): PreparedEvent {
   checkMembers(event, path, eventNames);
-  preparing.areas.checkAppend(stream, checkType(event.type, path), path);
-  const definition = preparing.areas.definitionOf(event.type);
+  const type = parseType(event.type, `${path}.type`);
+  preparing.areas.checkAppend(stream, type, path);
+  const definition = preparing.areas.definitionOf(type);
   const data = parseData(definition === undefined ? (event.data ?? {}) : definition.parse(event.data ?? {}), `${path}.data`);
   const contents: PendingContent[] = [];
   const references: ContentReference[] = [];
@@ -117,7 +118,7 @@ function prepareEvent(stream: string, event: NewEvent, path: string, labels: Ent
     },
   });
   const version = definition?.version ?? 1;
-  return { stream, type: event.type, path, template: entryTemplate(stream, event.type, version, labels), segments, contents, references };
+  return { stream, type, path, template: entryTemplate(stream, type, version, labels), segments, contents, references };
 }
 
 /** The text of an event's data, with the reference to each of its contents in its place. */
@@ -151,11 +152,6 @@ function isClassInstance(value: unknown): boolean {
 
 function isReferenceShaped(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.hasOwn(value, "$content");
-}
-
-function checkType(type: unknown, path: string): string {
-  if (typeof type !== "string") throw invalid(`${path}.type`, 'an event type "area.pastTense"', type);
-  return type;
 }
 
 function parseLabels(options: AppendLabels): EntryLabels {
