@@ -1,0 +1,180 @@
+/** Every kind of finding, in one table: which check makes it, what it points to, and what it says in a sentence.
+ *  Invariant: codes are added freely and renamed never; each kind of fault has one. */
+
+/** What a finding points to. `tampering`: stored facts were changed; `corruption`: the store does not hold together;
+ *  `format`: this version cannot read it; `clock`: times that look wrong in an intact journal. @public */
+export type FindingClass = "tampering" | "corruption" | "format" | "clock";
+
+/** The parts of a verification, in the order of the report. @public */
+export type CheckName = "store" | "genesis" | "bytes" | "chain" | "tx" | "streams" | "columns" | "causes" | "content" | "clock";
+
+/** A stable code: `E_…` fails the verification, `W_…` warns. Match on it, not on the text. @public */
+export type FindingCode =
+  | "E_CORRUPT"
+  | "E_SCHEMA"
+  | "E_TYPE"
+  | "E_GENESIS"
+  | "E_JOURNAL_EVENT"
+  | "E_FORMAT_VERSION"
+  | "E_CANON"
+  | "E_FORMAT"
+  | "E_ID"
+  | "E_SEQ_GAP"
+  | "E_SEQ"
+  | "E_PREV"
+  | "E_TX"
+  | "E_TX_INCOMPLETE"
+  | "E_REV"
+  | "E_COLUMN"
+  | "E_CAUSE"
+  | "E_CONTENT_REFERENCE"
+  | "E_CONTENT_NUMBER"
+  | "E_CONTENT_DIGEST"
+  | "E_CONTENT_BYTES"
+  | "E_CONTENT_MISSING"
+  | "E_CONTENT_UNKNOWN"
+  | "E_ERASURE"
+  | "W_ERASED_PRESENT"
+  | "W_CLOCK";
+
+/** What is said of a code. @public */
+export interface FindingKind {
+  readonly check: CheckName;
+  readonly class: FindingClass;
+  readonly sentence: string;
+}
+
+/** The table: what each code says. @public */
+export const findingKinds: Readonly<Record<FindingCode, FindingKind>> = {
+  E_CORRUPT: { check: "store", class: "corruption", sentence: "the store does not hold together" },
+  E_SCHEMA: { check: "store", class: "tampering", sentence: "tables, triggers or identifiers are not those of a ledger" },
+  E_TYPE: { check: "store", class: "tampering", sentence: "a stored value has another type than its column" },
+  E_GENESIS: { check: "genesis", class: "tampering", sentence: "the first entry does not open a journal" },
+  E_JOURNAL_EVENT: { check: "genesis", class: "tampering", sentence: "an event of the journal itself is not one that the engine writes" },
+  E_FORMAT_VERSION: { check: "bytes", class: "format", sentence: "the entry is of a format that this version does not know" },
+  E_CANON: { check: "bytes", class: "tampering", sentence: "the entry's bytes are not canonical JSON" },
+  E_FORMAT: { check: "bytes", class: "tampering", sentence: "the entry has a field that the format does not allow" },
+  E_ID: { check: "bytes", class: "tampering", sentence: "the entry's bytes do not hash to its id" },
+  E_SEQ_GAP: { check: "chain", class: "tampering", sentence: "entries are missing" },
+  E_SEQ: { check: "chain", class: "tampering", sentence: "the entry stands at another position than it says" },
+  E_PREV: { check: "chain", class: "tampering", sentence: "the entry does not name the entry before it" },
+  E_TX: { check: "tx", class: "tampering", sentence: "the entry does not fit the tx around it" },
+  E_TX_INCOMPLETE: { check: "tx", class: "tampering", sentence: "the journal ends inside a tx" },
+  E_REV: { check: "streams", class: "tampering", sentence: "the revision does not follow the one before it in its stream" },
+  E_COLUMN: { check: "columns", class: "tampering", sentence: "a column differs from what the entries say" },
+  E_CAUSE: { check: "causes", class: "tampering", sentence: "the cause is not an entry of an earlier tx" },
+  E_CONTENT_REFERENCE: { check: "content", class: "tampering", sentence: "a content reference is malformed, or differs from an earlier one to the same content" },
+  E_CONTENT_NUMBER: { check: "content", class: "tampering", sentence: "contents are not numbered in the order in which they first appear" },
+  E_CONTENT_DIGEST: { check: "content", class: "tampering", sentence: "a content does not hash to the digest that the entry names" },
+  E_CONTENT_BYTES: { check: "content", class: "tampering", sentence: "a content has another size than the entry says" },
+  E_CONTENT_MISSING: { check: "content", class: "tampering", sentence: "a content is neither stored nor erased" },
+  E_CONTENT_UNKNOWN: { check: "content", class: "tampering", sentence: "a content is stored that no entry names" },
+  E_ERASURE: { check: "content", class: "tampering", sentence: "an erasure and what it erased do not fit" },
+  W_ERASED_PRESENT: { check: "content", class: "tampering", sentence: "a content is stored although it was erased" },
+  W_CLOCK: { check: "clock", class: "clock", sentence: "the time does not go forward as a clock does" },
+};
+
+
+/** One thing that is wrong. @public */
+export interface Finding {
+  readonly code: FindingCode;
+  readonly severity: "FAIL" | "warn";
+  readonly class: FindingClass;
+  readonly check: CheckName;
+  /** The entry that it is about; null when it is about none. */
+  readonly position: number | null;
+  /** Stream and revision of that entry, as far as they can be read. */
+  readonly stream: string | null;
+  readonly revision: number | null;
+  /** `#48211 run/r17@902`, or the table and row. */
+  readonly where: string;
+  /** A sentence: what was expected, what was found. */
+  readonly message: string;
+  readonly want: string | null;
+  readonly have: string | null;
+}
+
+/** Where a finding stands and what it saw. */
+export interface Sight {
+  readonly position?: number | null;
+  readonly stream?: string | null;
+  readonly revision?: number | null;
+  /** When it is not about an entry, or about more than one: the table and row. */
+  readonly where?: string;
+  /** What exactly; by default the sentence of the code. */
+  readonly message?: string;
+  readonly want?: unknown;
+  readonly have?: unknown;
+}
+
+/** Collects findings: the first of them in full, the rest as numbers, so that no journal can flood the report. */
+export class Findings {
+  readonly list: Finding[] = [];
+  omitted = 0;
+  private readonly max: number;
+  private readonly counts = new Map<FindingCode, number>();
+  private first: number | null = null;
+
+  constructor(max: number) {
+    this.max = max;
+  }
+
+  add(code: FindingCode, sight: Sight): void {
+    const { check, class: pointsTo, sentence } = findingKinds[code];
+    const { position = null, stream = null, revision = null, message = sentence } = sight;
+    const severity = code.startsWith("E_") ? "FAIL" : "warn";
+    this.counts.set(code, this.count(code) + 1);
+    if (severity === "FAIL" && position !== null && (this.first === null || position < this.first)) this.first = position;
+    if (this.list.length >= this.max) {
+      this.omitted++;
+      return;
+    }
+    const entry = position === null ? "" : `#${position}${stream === null ? "" : ` ${stream}${revision === null ? "" : `@${revision}`}`}`;
+    const where = [entry, sight.where ?? ""].filter((part) => part !== "").join(" ");
+    this.list.push({ code, severity, class: pointsTo, check, position, stream, revision, where, message, want: show(sight.want), have: show(sight.have) });
+  }
+
+  count(code: FindingCode): number {
+    return this.counts.get(code) ?? 0;
+  }
+
+  /** The lowest position that failed; null when none did. */
+  firstBad(): number | null {
+    return this.first;
+  }
+
+  /** How many there are of a severity, those that were not kept included. */
+  total(severity: "FAIL" | "warn"): number {
+    let total = 0;
+    for (const [code, count] of this.counts) if (code.startsWith("E_") === (severity === "FAIL")) total += count;
+    return total;
+  }
+
+  /** How many of a check failed or warned. */
+  ofCheck(check: CheckName, severity: "FAIL" | "warn"): number {
+    let total = 0;
+    for (const [code, count] of this.counts) if (findingKinds[code].check === check && code.startsWith("E_") === (severity === "FAIL")) total += count;
+    return total;
+  }
+
+  /** Does any failure point there? */
+  pointsTo(pointsTo: FindingClass): boolean {
+    for (const code of this.counts.keys()) if (code.startsWith("E_") && findingKinds[code].class === pointsTo) return true;
+    return false;
+  }
+}
+
+function show(value: unknown): string | null {
+  switch (typeof value) {
+    case "undefined":
+      return null;
+    case "string":
+      return value;
+    case "number":
+    case "boolean":
+    case "bigint":
+      return String(value);
+    default:
+      return value === null ? "NULL" : value instanceof Uint8Array ? `${value.length} bytes` : typeof value;
+  }
+}

@@ -1,0 +1,13 @@
+/** `runledger/forensic`: reads only, trusts nothing. Every public name, one by one. */
+export { verify } from "./verify.js";
+export type { VerifyOptions, VerifyProgress } from "./verify.js";
+export { formatReport } from "./format-report.js";
+export type { CheckLine, Verdict, VerifyLevel, VerifyReport } from "./report.js";
+export { findingKinds } from "./findings.js";
+export type { CheckName, Finding, FindingClass, FindingCode, FindingKind } from "./findings.js";
+export { entryId, EntryProblem, parseEntry } from "../journal/entry.js";
+export type { EntryFields, FenceMark } from "../journal/entry.js";
+export { contentDigest } from "../journal/content.js";
+export { canonicalize } from "../kernel/canonical.js";
+export type { JsonObject, JsonValue } from "../kernel/canonical.js";
+export type { EvidenceFile, RawContent, RawEntry, RawProblem, RawReader, RawStream, RawStreamPage, RawType } from "../journal/raw-reader.js";

@@ -1,0 +1,67 @@
+/** The outcome of a verification: what was read, what each check found, the verdict.
+ *  Invariants: nothing checked is never "OK"; how many entries were checked always stands there, and how many of them
+ *  rest on this file alone. */
+import type { EvidenceFile } from "../journal/raw-reader.js";
+import type { CheckName, Finding, FindingCode } from "./findings.js";
+
+/** How much is verified. `quick`: the store, the first entry and the last 256; `full`: everything. @public */
+export type VerifyLevel = "quick" | "full";
+
+/** `OK`: everything that was checked is as it must be. `TAMPERED`: stored facts were changed. `CORRUPT`: the store does not
+ *  hold together. `UNDECIDED`: nothing to check, or a format that this version does not know. @public */
+export type Verdict = "OK" | "TAMPERED" | "CORRUPT" | "UNDECIDED";
+
+/** One line of the report. @public */
+export interface CheckLine {
+  readonly status: "ok" | "warn" | "FAIL" | "info";
+  readonly check: CheckName | "file" | "anchored" | "erased";
+  /** What it is about; empty on a line about the whole journal. */
+  readonly where: string;
+  readonly code: FindingCode | null;
+  readonly message: string;
+  /** How many things were checked. */
+  readonly checked: number;
+}
+
+/** What `verify` found. @public */
+export interface VerifyReport {
+  readonly level: VerifyLevel;
+  readonly location: string;
+  /** True when a private copy was read because the original could not be read in place. */
+  readonly copied: boolean;
+  /** Who the journal says it is; null when its first entry cannot be read. */
+  readonly origin: string | null;
+  readonly format: number | null;
+  readonly incarnation: number | null;
+  /** How many entries there are. */
+  readonly size: number;
+  readonly head: { readonly position: number; readonly id: string } | null;
+  readonly evidence: {
+    readonly files: readonly EvidenceFile[];
+    /** Are the files after this run as they were before it? */
+    readonly unchanged: boolean;
+  };
+  readonly checked: {
+    readonly entries: number;
+    readonly streams: number;
+    readonly contents: number;
+    readonly causes: number;
+  };
+  /** Up to where something outside the file vouches for it, and how many entries rest on the file alone. */
+  readonly anchored: { readonly to: number | null; readonly unanchored: number };
+  readonly lines: readonly CheckLine[];
+  readonly findings: readonly Finding[];
+  /** Findings beyond `findingsMax`: counted, not listed. */
+  readonly findingsOmitted: number;
+  /** How many findings fail the verification, those not listed included. */
+  readonly failures: number;
+  /** The lowest position that failed; null when none did, or when what failed has no position. */
+  readonly firstBad: number | null;
+  readonly verdict: Verdict;
+  /** Why it is undecided; otherwise empty. */
+  readonly reason: string;
+  /** 0: verified; 1: something is wrong with the evidence; 3: cannot decide. */
+  readonly exitCode: 0 | 1 | 3;
+  /** Commands that may help now. */
+  readonly next: readonly string[];
+}

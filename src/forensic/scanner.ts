@@ -1,0 +1,348 @@
+/** Reads an entry's text once, from left to right, and shows that it is canonical without building a value.
+ *  Invariant: it accepts exactly the texts that `parseEntry` accepts (a law mutates every byte to hold the two equal);
+ *  whatever it cannot show cheaply it hands to the same functions that `parseEntry` uses. It explains nothing: a text
+ *  that it refuses goes to `parseEntry` for the reason. */
+import { isContentReference } from "../journal/content.js";
+import type { ContentReference } from "../journal/content.js";
+import { checkLabels, EntryProblem } from "../journal/entry.js";
+import { isDigest } from "../kernel/digest.js";
+import { LedgerError } from "../kernel/errors.js";
+import { depthMax, entriesPerTxMax, entryBytesMax, keyUnitsMax, metaBytesMax, metaKeysMax, nameUnitsMax, timeMsMax } from "../kernel/limits.js";
+import { parseStream, parseType } from "../kernel/names.js";
+
+const quote = 0x22;
+const comma = 0x2c;
+const minus = 0x2d;
+const zero = 0x30;
+const nine = 0x39;
+const colon = 0x3a;
+const openBracket = 0x5b;
+const backslash = 0x5c;
+const closeBracket = 0x5d;
+const lowerU = 0x75;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const del = 0x7f;
+/** Fifteen digits are always a safe integer; longer ones are looked at with care. */
+const digitsMax = 15;
+const prevField = ',"prev":"';
+
+/** One scanner serves many texts; what it found in the last one stands in its fields. */
+export class EntryScanner {
+  at = 0;
+  cause: string | null = null;
+  /** Content references of the data, in the order of the text. */
+  readonly references: ContentReference[] = [];
+  /** Something in the data looks like a content reference and is none. */
+  brokenReference = false;
+  /** The text shows U+FFFD: it may stand for bytes that are not text. */
+  replacement = false;
+  prev = "";
+  rev = 0;
+  seq = 0;
+  stream = "";
+  tv = 0;
+  txFirst = 0;
+  txCount = 0;
+  type = "";
+
+  private text = "";
+  private length = 0;
+  /** The last string had an escape, a DEL or anything beyond ASCII. */
+  private odd = false;
+  /** The last integer. */
+  private integer = 0;
+
+  /** Is the whole text an entry? The fields are then those of the text. */
+  scan(text: string): boolean {
+    const end = this.scanToPrev(text);
+    return end >= 0 && this.scanFromPrev(end);
+  }
+
+  /** Scans everything before the member `prev`; answers where that member starts, or −1 when this is no entry. */
+  scanToPrev(text: string): number {
+    this.text = text;
+    this.length = text.length;
+    this.references.length = 0;
+    this.brokenReference = false;
+    this.replacement = false;
+    this.cause = null;
+    if (text.length * 3 > entryBytesMax && Buffer.byteLength(text) > entryBytesMax) return -1;
+    let pos = text.startsWith('{"actor":"') ? this.label(10, "actor", nameUnitsMax) : 0;
+    if (pos < 0 || !text.startsWith(pos === 0 ? '{"at":' : ',"at":', pos)) return -1;
+    pos = this.natural(pos + 6);
+    this.at = this.integer;
+    if (pos < 0 || this.at > timeMsMax) return -1;
+    if (!text.startsWith(',"data":{', pos)) {
+      pos = this.labelsBeforeData(pos);
+      if (pos < 0 || !text.startsWith(',"data":{', pos)) return -1;
+    }
+    pos = this.object(pos + 9, 2);
+    if (pos < 0 || text.startsWith(prevField, pos)) return pos;
+    return this.labelsAfterData(pos);
+  }
+
+  /** Scans the rest of an entry from where `scanToPrev` ended, and keeps its fields. */
+  scanFromPrev(start: number): boolean {
+    const { text } = this;
+    let pos = start + prevField.length;
+    if (!text.startsWith(prevField, start)) return false;
+    this.prev = text.slice(pos, pos + 64);
+    if (!isDigest(this.prev)) return false;
+    pos = this.numberMember(pos + 64, '","rev":');
+    this.rev = this.integer;
+    if (pos < 0 || this.rev < 1) return false;
+    pos = this.numberMember(pos, ',"seq":');
+    this.seq = this.integer;
+    if (pos < 0 || !text.startsWith(',"stream":"', pos)) return false;
+    const streamStart = pos + 11;
+    pos = this.string(streamStart);
+    if (pos < 0) return false;
+    this.stream = unquoted(text, streamStart, pos);
+    pos = this.scanFromTv(pos);
+    if (pos < 0 || !text.startsWith('],"type":"', pos)) return false;
+    const typeStart = pos + 10;
+    pos = this.string(typeStart);
+    if (pos !== this.length - 7 || !text.endsWith(',"v":1}')) return false;
+    this.type = unquoted(text, typeStart, pos);
+    return accepts(() => {
+      parseStream(this.stream, "stream");
+      parseType(this.type, "type");
+    });
+  }
+
+  /** Scans `tv` and the two numbers of `tx` from the comma before `tv`; answers where the bracket closes, or −1. */
+  scanFromTv(start: number): number {
+    let pos = this.numberMember(start, ',"tv":');
+    this.tv = this.integer;
+    if (pos < 0 || this.tv < 1) return -1;
+    pos = this.numberMember(pos, ',"tx":[');
+    this.txFirst = this.integer;
+    if (pos < 0) return -1;
+    pos = this.numberMember(pos, ",");
+    this.txCount = this.integer;
+    if (pos < 0 || this.txCount < 1 || this.txCount > entriesPerTxMax) return -1;
+    return this.txFirst <= this.seq && this.seq < this.txFirst + this.txCount ? pos : -1;
+  }
+
+  private numberMember(pos: number, before: string): number {
+    return pos >= 0 && this.text.startsWith(before, pos) ? this.natural(pos + before.length) : -1;
+  }
+
+  private labelsBeforeData(start: number): number {
+    const { text } = this;
+    let pos = start;
+    if (text.startsWith(',"cause":"', pos)) {
+      this.cause = text.slice(pos + 10, pos + 74);
+      if (!isDigest(this.cause) || text.charCodeAt(pos + 74) !== quote) return -1;
+      pos += 75;
+    }
+    if (text.startsWith(',"command":"', pos)) pos = this.label(pos + 12, "command", keyUnitsMax);
+    if (pos >= 0 && text.startsWith(',"corr":"', pos)) pos = this.label(pos + 9, "corr", keyUnitsMax);
+    return pos;
+  }
+
+  private labelsAfterData(start: number): number {
+    const { text } = this;
+    let pos = start;
+    if (text.startsWith(',"fence":["', pos)) {
+      pos = this.label(pos + 11, "corr", keyUnitsMax); // a claim key is a key, as the correlation is
+      pos = this.numberMember(pos, ",");
+      if (pos < 0 || this.integer < 1) return -1;
+      pos = this.numberMember(pos, ",");
+      if (pos < 0 || this.integer < 1 || text.charCodeAt(pos) !== closeBracket) return -1;
+      pos++;
+    }
+    if (text.startsWith(',"meta":{', pos)) pos = this.meta(pos + 9);
+    return pos >= 0 && text.startsWith(prevField, pos) ? pos : -1;
+  }
+
+  private meta(start: number): number {
+    const end = this.object(start, 2);
+    if (end < 0) return -1;
+    let pos = start;
+    for (let count = 1; ; count++) {
+      if (count > metaKeysMax || this.text.charCodeAt(pos) !== quote) return -1;
+      pos = this.label(pos + 1, "actor", nameUnitsMax); // a key of meta is a label, as the actor is
+      if (pos < 0 || this.text.charCodeAt(pos + 1) !== quote) return -1;
+      pos = this.string(pos + 2);
+      if (this.text.charCodeAt(pos) === closeBrace) break;
+      pos++;
+    }
+    const length = end - start + 1;
+    return length * 3 <= metaBytesMax || Buffer.byteLength(this.text.slice(start - 1, end)) <= metaBytesMax ? end : -1;
+  }
+
+  /** A name that people gave, from behind its opening quote. */
+  private label(start: number, name: "actor" | "command" | "corr", unitsMax: number): number {
+    if (start < 0) return -1;
+    const end = this.string(start);
+    if (end < 0) return -1;
+    if (!this.odd) return end - start > 1 && end - start <= unitsMax + 1 ? end : -1;
+    return accepts(() => checkLabels({ [name]: unquoted(this.text, start, end) })) ? end : -1;
+  }
+
+  /** A value. Every one of these answers where it ends, or −1. */
+  private value(start: number, depth: number): number {
+    const code = this.text.charCodeAt(start);
+    if (code === quote) return this.string(start + 1);
+    if (code === openBrace) return this.object(start + 1, depth);
+    if (code === openBracket) return this.array(start + 1, depth);
+    if (code === minus || (code >= zero && code <= nine)) return this.number(start, code);
+    if (this.text.startsWith("true", start) || this.text.startsWith("null", start)) return start + 4;
+    return this.text.startsWith("false", start) ? start + 5 : -1;
+  }
+
+  private array(start: number, depth: number): number {
+    if (depth > depthMax + 1) return -1;
+    if (this.text.charCodeAt(start) === closeBracket) return start + 1;
+    for (let pos = start; ; pos++) {
+      pos = this.value(pos, depth + 1);
+      if (pos < 0) return -1;
+      const code = this.text.charCodeAt(pos);
+      if (code === closeBracket) return pos + 1;
+      if (code !== comma) return -1;
+    }
+  }
+
+  private object(start: number, depth: number): number {
+    const { text } = this;
+    if (depth > depthMax + 1) return -1;
+    if (text.charCodeAt(start) === closeBrace) return start + 1;
+    let previousStart = -1;
+    let previousEnd = -1;
+    let previousOdd = false;
+    let reference = false;
+    for (let pos = start; ; pos++) {
+      if (text.charCodeAt(pos) !== quote) return -1;
+      const keyStart = pos + 1;
+      pos = this.string(keyStart);
+      if (pos < 0 || text.charCodeAt(pos) !== colon) return -1;
+      const keyEnd = pos - 1;
+      const odd = this.odd;
+      const first = text.charCodeAt(keyStart);
+      if (first === 0x24 && keyEnd - keyStart === 8 && text.startsWith("$content", keyStart)) reference = true;
+      else if (first === 0x5f && keyEnd - keyStart === 9 && text.startsWith("__proto__", keyStart)) return -1;
+      if (previousStart >= 0) {
+        const ordered =
+          odd || previousOdd
+            ? unquoted(text, previousStart, previousEnd + 1) < unquoted(text, keyStart, keyEnd + 1)
+            : this.ordered(previousStart, previousEnd, keyStart, keyEnd);
+        if (!ordered) return -1;
+      }
+      previousStart = keyStart;
+      previousEnd = keyEnd;
+      previousOdd = odd;
+      pos = this.value(pos + 1, depth + 1);
+      if (pos < 0) return -1;
+      const code = text.charCodeAt(pos);
+      if (code === closeBrace) {
+        if (reference) this.reference(start - 1, pos + 1);
+        return pos + 1;
+      }
+      if (code !== comma) return -1;
+    }
+  }
+
+  /** Does the first of two keys without escapes stand before the second, by code units? */
+  private ordered(aStart: number, aEnd: number, bStart: number, bEnd: number): boolean {
+    const { text } = this;
+    let a = aStart;
+    let b = bStart;
+    while (a < aEnd && b < bEnd) {
+      const difference = text.charCodeAt(a++) - text.charCodeAt(b++);
+      if (difference !== 0) return difference < 0;
+    }
+    return b < bEnd;
+  }
+
+  private reference(start: number, end: number): void {
+    const value: unknown = JSON.parse(this.text.slice(start, end));
+    if (isContentReference(value)) this.references.push(value);
+    else this.brokenReference = true;
+  }
+
+  /** A string from behind its opening quote to behind its closing one. */
+  private string(start: number): number {
+    const { text, length } = this;
+    this.odd = false;
+    for (let pos = start; pos < length; pos++) {
+      const code = text.charCodeAt(pos);
+      if (code > backslash) {
+        if (code < del) continue;
+        this.odd = true;
+        if (code < 0xd800) continue;
+        if (code <= 0xdfff) {
+          const low = text.charCodeAt(++pos);
+          if (code > 0xdbff || !(low >= 0xdc00 && low <= 0xdfff)) return -1;
+        } else if (code === 0xfffd) this.replacement = true;
+      } else if (code === quote) return pos + 1;
+      else if (code === backslash) {
+        this.odd = true;
+        pos = this.escape(pos + 1);
+        if (pos < 0) return -1;
+      } else if (code < 0x20) return -1;
+    }
+    return -1;
+  }
+
+  /** An escape from behind its backslash to its last character: only those without which a text cannot do. */
+  private escape(pos: number): number {
+    const code = this.text.charCodeAt(pos);
+    if (code !== lowerU) return code === quote || code === backslash || shortEscapes.has(code) ? pos : -1;
+    return longEscapes.has(this.text.slice(pos + 1, pos + 5)) ? pos + 4 : -1;
+  }
+
+  /** A whole number from 0 to 2^53−1 without a sign; its value is left in `integer`. */
+  private natural(start: number): number {
+    const { text } = this;
+    let pos = start;
+    let value = 0;
+    for (let code = text.charCodeAt(pos); code >= zero && code <= nine; code = text.charCodeAt(++pos)) value = value * 10 + (code - zero);
+    this.integer = value;
+    if (pos === start || (pos > start + 1 && text.charCodeAt(start) === zero)) return -1;
+    return pos - start <= digitsMax || (pos - start === digitsMax + 1 && Number.isSafeInteger(value)) ? pos : -1;
+  }
+
+  /** A number as canonical JSON spells it. */
+  private number(start: number, first: number): number {
+    const { text } = this;
+    let pos = first === minus ? start + 1 : start;
+    const digits = pos;
+    let code = text.charCodeAt(pos);
+    while (code >= zero && code <= nine) code = text.charCodeAt(++pos);
+    if (code === comma || code === closeBrace || code === closeBracket) {
+      const count = pos - digits;
+      if (count === 1) return first === minus && text.charCodeAt(digits) === zero ? -1 : pos;
+      if (count > 1 && count <= digitsMax) return text.charCodeAt(digits) === zero ? -1 : pos;
+    }
+    numberPattern.lastIndex = start;
+    const token = numberPattern.exec(text)![0];
+    const value = Number(token);
+    if (String(value) !== token || !Number.isFinite(value)) return -1;
+    return !Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= 1e21 ? start + token.length : -1;
+  }
+}
+
+const numberPattern = /[-+.0-9eE]*/y;
+const shortEscapes: ReadonlySet<number> = new Set(["b", "f", "n", "r", "t"].map((letter) => letter.charCodeAt(0)));
+const longEscapes: ReadonlySet<string> = new Set(
+  Array.from({ length: 0x20 }, (_, code) => JSON.stringify(String.fromCharCode(code)))
+    .filter((escaped) => escaped.length === 8)
+    .map((escaped) => escaped.slice(3, 7)),
+);
+
+/** The value of a string that was scanned, from behind its opening quote to behind its closing one. */
+function unquoted(text: string, start: number, end: number): string {
+  return JSON.parse(text.slice(start - 1, end)) as string; // a JSON string was scanned there
+}
+
+function accepts(check: () => void): boolean {
+  try {
+    check();
+    return true;
+  } catch (error) {
+    if (error instanceof EntryProblem || error instanceof LedgerError) return false;
+    throw error;
+  }
+}

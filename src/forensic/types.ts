@@ -1,0 +1,68 @@
+/** The table of types: what each number in the column `type` stands for. */
+import { LedgerError } from "../kernel/errors.js";
+import { areaOf, parseType } from "../kernel/names.js";
+import type { RawReader } from "../journal/raw-reader.js";
+import type { Findings } from "./findings.js";
+
+/** Areas whose events stand on the journal's own stream and nowhere else. */
+const ownAreas: ReadonlySet<string> = new Set(["journal", "area", "content"]);
+/** What the engine writes there. */
+export const journalTypes: ReadonlySet<string> = new Set([
+  "journal.opened",
+  "journal.keyChanged",
+  "journal.bound",
+  "journal.restored",
+  "journal.attested",
+  "area.defined",
+  "content.erased",
+]);
+
+export interface TypeState {
+  readonly name: string;
+  readonly number: number;
+  /** An event of the journal itself: its entries are looked at one by one. */
+  readonly special: boolean;
+  /** The schema version of the last entry seen, which the next one most likely has. */
+  version: number;
+  used: boolean;
+}
+
+/** Is it a type of the journal's own areas? */
+export function isJournalType(type: string): boolean {
+  return ownAreas.has(areaOf(type));
+}
+
+export class TypeTable {
+  private readonly byNumber = new Map<unknown, TypeState>();
+
+  async load(reader: RawReader, findings: Findings): Promise<void> {
+    const names = new Set<string>();
+    for (const { id, name } of await reader.types()) {
+      const where = `types ${String(id)}`;
+      try {
+        parseType(name, "name");
+      } catch (error) {
+        if (!(error instanceof LedgerError)) throw error;
+        findings.add("E_COLUMN", { where, message: error.message, have: name });
+        continue;
+      }
+      const type = name as string; // parsed just above
+      if (names.has(type)) findings.add("E_COLUMN", { where, message: "two rows have the same name", have: type });
+      names.add(type);
+      if (typeof id === "number") this.byNumber.set(id, { name: type, number: id, special: isJournalType(type), version: 1, used: false });
+      else findings.add("E_TYPE", { where, message: "id must be an integer", have: id });
+    }
+  }
+
+  /** The type with a number; undefined when no row has it. */
+  numbered(number: unknown): TypeState | undefined {
+    return this.byNumber.get(number);
+  }
+
+  /** Reports rows that no entry uses. */
+  compare(findings: Findings): void {
+    for (const { number, name, used } of this.byNumber.values()) {
+      if (!used) findings.add("E_COLUMN", { where: `types ${number}`, message: "the row names a type without entries", have: name });
+    }
+  }
+}

@@ -1,0 +1,183 @@
+/** Is a journal intact? Reads stored rows through the raw reader port and trusts nothing but the format.
+ *  Invariants: it writes nothing; it shares the format code with the writer and nothing else; what the store itself says
+ *  is wrong comes before any verdict on content; a damaged page ends the reading, never the report. */
+import { parseTime } from "../kernel/clock.js";
+import { invalid, LedgerError } from "../kernel/errors.js";
+import { checkMembers, parseInteger } from "../kernel/members.js";
+import type { EvidenceFile, RawReader } from "../journal/raw-reader.js";
+import { conclude } from "./conclude.js";
+import type { Checked } from "./conclude.js";
+import { ContentTable } from "./contents.js";
+import { Explainer } from "./explain.js";
+import { Findings } from "./findings.js";
+import type { Sight } from "./findings.js";
+import { JournalEvents } from "./journal-events.js";
+import { PassState, Prover } from "./pass.js";
+import type { PassParts } from "./pass.js";
+import type { VerifyLevel, VerifyReport } from "./report.js";
+import { EntryScanner } from "./scanner.js";
+import { StreamTable } from "./streams.js";
+import { TypeTable } from "./types.js";
+
+export type { VerifyReport } from "./report.js";
+
+/** How far a verification is. @public */
+export interface VerifyProgress {
+  readonly phase: "entries" | "contents";
+  readonly done: number;
+  readonly total: number;
+}
+
+/** @public */
+export interface VerifyOptions {
+  /** Default `full`. */
+  readonly level?: VerifyLevel;
+  readonly onProgress?: (progress: VerifyProgress) => void;
+  /** Stops the verification (`ABORTED`). */
+  readonly signal?: AbortSignal;
+  /** How many findings are listed; the rest is counted. Default 100. */
+  readonly findingsMax?: number;
+  /** The time of the host, ms since the epoch: entries ahead of it are a warning. Without it none is looked for. */
+  readonly now?: number;
+}
+
+const rowsPerRead = 1_000;
+const quickEntries = 256;
+const findingsMaxDefault = 100;
+
+/** Verifies a journal. Findings are in the report, never thrown; only a reader that fails for another reason than damage
+ *  (`STORE_BUSY`, `STORE_UNAVAILABLE`), an abort or bad options throw. @public */
+export async function verify(reader: RawReader, options: VerifyOptions = {}): Promise<VerifyReport> {
+  checkMembers(options, "options", ["level", "onProgress", "signal", "findingsMax", "now"]);
+  const level = options.level ?? "full";
+  if (level !== "quick" && level !== "full") throw invalid("options.level", '"quick" or "full"', level);
+  if (options.now !== undefined) parseTime(options.now, "options.now");
+  const findings = new Findings(parseInteger(options.findingsMax ?? findingsMaxDefault, "options.findingsMax", 1, 1_000_000));
+  const before = await reader.evidence();
+  const checked = await new Verification(reader, options, level, findings).run();
+  const after = await reader.evidence();
+  return conclude(reader, { files: before, unchanged: sameFiles(before, after) }, checked, findings);
+}
+
+/** One run over one reader. */
+class Verification {
+  private readonly reader: RawReader;
+  private readonly options: VerifyOptions;
+  private readonly findings: Findings;
+  private readonly level: VerifyLevel;
+  private readonly parts: PassParts;
+  private readonly journal: JournalEvents;
+  private state: PassState;
+  private explainer: Explainer;
+  private size = 0;
+  private checked = 0;
+
+  constructor(reader: RawReader, options: VerifyOptions, level: VerifyLevel, findings: Findings) {
+    this.reader = reader;
+    this.options = options;
+    this.findings = findings;
+    this.level = level;
+    const contents = new ContentTable(findings, level === "full" ? 1 : null);
+    this.parts = { reader, findings, streams: new StreamTable(reader, findings), types: new TypeTable(), contents };
+    this.journal = new JournalEvents(findings, contents);
+    this.state = this.startAt(0);
+    this.explainer = new Explainer(this.state, this.journal);
+  }
+
+  /** Runs every check; stops reading where the store is damaged. */
+  async run(): Promise<Checked> {
+    try {
+      for (const { code, where, message } of await this.reader.problems()) this.findings.add(code, { where, message });
+      this.size = await this.reader.entryCount();
+      await this.parts.types.load(this.reader, this.findings);
+      await (this.level === "quick" ? this.quick() : this.full());
+    } catch (error) {
+      if (!(error instanceof LedgerError) || error.code !== "STORE_DAMAGED") throw error;
+      const { next, first } = this.state;
+      const reached = next === first ? "no entry could be read" : `entries were read up to #${next - 1}`;
+      this.findings.add("E_CORRUPT", { position: next < this.size ? next : null, message: `${error.message}; ${reached}` });
+    }
+    const { state, parts, journal, size, level } = this;
+    return { level, size, entries: this.checked, state, parts, journal };
+  }
+
+  private async full(): Promise<void> {
+    const { streams, types, contents } = this.parts;
+    await streams.load();
+    await this.entries(null);
+    this.checkEnd();
+    await streams.compare((position) => this.state.wasMissed(position));
+    types.compare(this.findings);
+    await contents.compare(
+      this.reader,
+      (position) => this.locate(position),
+      (done) => this.progress("contents", done, contents.count),
+    );
+  }
+
+  /** The first entry, then the last ones; what lies between is taken for unread. */
+  private async quick(): Promise<void> {
+    const tail = Math.max(0, this.size - quickEntries);
+    if (tail > 0) {
+      await this.page(null, 1);
+      this.state = this.startAt(tail);
+      this.explainer = new Explainer(this.state, this.journal);
+    }
+    await this.entries(tail === 0 ? null : tail - 1);
+    this.checkEnd();
+  }
+
+  /** Judges what follows as if everything before were unread. */
+  private startAt(first: number): PassState {
+    return new PassState(this.parts, first, this.options.now ?? Number.POSITIVE_INFINITY);
+  }
+
+  private async entries(from: number | null): Promise<void> {
+    for (let after = from; ; ) {
+      const last = await this.page(after, rowsPerRead);
+      this.progress("entries", this.checked, this.size);
+      if (last === null || last <= (after ?? -1)) return;
+      after = last;
+    }
+  }
+
+  /** Checks one page; answers the position to go on from, or null at the end. */
+  private async page(after: number | null, limit: number): Promise<number | null> {
+    const { signal } = this.options;
+    if (signal?.aborted === true) throw new LedgerError("ABORTED", "the verification was stopped", { cause: signal.reason });
+    const rows = await this.reader.entries(after, limit);
+    const prover = new Prover(this.state);
+    for (const row of rows) if (!prover.prove(row)) await this.explainer.explain(row);
+    this.checked += rows.length;
+    const last = rows.at(-1)?.seq;
+    return rows.length < limit || typeof last !== "number" ? null : last;
+  }
+
+  private checkEnd(): void {
+    const { tx, offset, next, ahead, now, rows } = this.state;
+    const end = next - offset;
+    if (tx !== null && rows > 0 && this.state.inTx(end)) {
+      this.findings.add("E_TX_INCOMPLETE", { position: next - 1, message: `the tx from #${tx.first} must have ${tx.count} entries, found ${end - tx.first}`, want: tx.count, have: end - tx.first });
+    }
+    if (this.level === "quick" && next !== this.size) {
+      this.findings.add("E_SEQ_GAP", { position: next - 1, message: `the last entry is #${next - 1} and there are ${this.size} entries`, want: this.size - 1, have: next - 1 });
+    }
+    if (ahead !== null) this.findings.add("W_CLOCK", { position: ahead.position, message: `the time is ${ahead.at - now} ms ahead of this host's clock`, want: now, have: ahead.at });
+  }
+
+  /** Where an entry stands, for findings about what it names. */
+  private async locate(position: number): Promise<Sight> {
+    const [row] = await this.reader.entries(position === 0 ? null : position - 1, 1);
+    const scanner = new EntryScanner();
+    if (row?.seq !== position || typeof row.entry !== "string" || !scanner.scan(row.entry)) return { position };
+    return { position, stream: scanner.stream, revision: scanner.rev };
+  }
+
+  private progress(phase: VerifyProgress["phase"], done: number, total: number): void {
+    this.options.onProgress?.({ phase, done, total });
+  }
+}
+
+function sameFiles(before: readonly EvidenceFile[], after: readonly EvidenceFile[]): boolean {
+  return before.length === after.length && before.every(({ name, sha256 }, index) => after[index]?.name === name && after[index].sha256 === sha256);
+}
