@@ -1,16 +1,17 @@
 /** The engine: the only place that sequences effects. It owns the writer and the readings over one store.
  *  Invariant: no read creates, migrates or repairs anything. */
-import { invalid, LedgerError } from "../kernel/errors.js";
+import { invalid, invariant, LedgerError } from "../kernel/errors.js";
 import type { Clock } from "../kernel/clock.js";
 import { Content, contentDigest, isContentReference, type ContentReference } from "../journal/content.js";
-import { encodeEntry, entryId, entryTemplate, formatVersion, zeroId } from "../journal/entry.js";
+import { encodeEntry, entryId, entryTemplate, zeroId } from "../journal/entry.js";
 import { journalOpened, journalStream, parseJournalOpened } from "../journal/events/journal.js";
 import type { JournalOpened, RandomBytes } from "../journal/events/journal.js";
 import { canonicalize } from "../kernel/canonical.js";
 import { decodeStored } from "../journal/stored.js";
 import type { RawReader } from "../journal/raw-reader.js";
-import type { Store, StoreHead } from "../journal/store.js";
+import type { EntryRow, Store, StoreHead } from "../journal/store.js";
 import type { Areas } from "./areas.js";
+import { beginWithin, isBusy } from "./begin.js";
 import { prepareAppend } from "./prepare.js";
 import { readJournal, readOneStream } from "./reading.js";
 import type { Reading } from "./reading.js";
@@ -153,30 +154,41 @@ async function readGenesis(store: Store): Promise<JournalOpened | null> {
   }
 }
 
-/** Writes entry 0, unless another process was faster. */
+const opensMax = 20;
+
+/** Writes entry 0, unless another process was faster. A commit that failed is looked up by reading entry 0 again. */
 async function openJournal(options: EngineOptions): Promise<JournalOpened> {
-  const { store, clock, randomBytes, origin } = options;
+  const { store, randomBytes, origin, busyTimeoutMs } = options;
   if (store.readOnly || !options.create) {
     throw new LedgerError("NOT_FOUND", `${store.location} must hold a journal, found none`, { details: { location: store.location } });
   }
-  const transaction = await store.begin();
-  try {
-    if ((await transaction.head()) === null) {
-      const data = journalOpened(origin, randomBytes);
-      const { at, clock: seen } = nextTime(null, { clock: clock.now(), monotonic: clock.monotonic() }, true);
-      const template = entryTemplate(journalStream, "journal.opened", 1, {});
-      const entry = encodeEntry(template, canonicalize(data), { seq: 0, prev: zeroId, txFirst: 0, txCount: 1, rev: 1, at });
-      const row = { seq: 0, id: entryId(entry), stream: journalStream, rev: 1, before: null, type: "journal.opened", at, skew: at - seen, entry };
-      await transaction.append([row], []);
-      await transaction.commit();
-    } else {
+  const data = canonicalize(journalOpened(origin, randomBytes));
+  for (let attempt = 1; ; attempt++) {
+    const transaction = await beginWithin(store, busyTimeoutMs);
+    try {
+      if ((await transaction.head()) === null) {
+        await transaction.append([genesisRow(options, data)], []);
+        await transaction.commit();
+      } else {
+        await transaction.rollback();
+      }
+    } catch (error) {
       await transaction.rollback();
+      await store.reset();
+      const opened = await readGenesis(store);
+      if (opened !== null) return opened;
+      if (!isBusy(error) || attempt >= opensMax) throw error;
+      continue;
     }
-  } catch (error) {
-    await transaction.rollback();
-    throw error;
+    const opened = await readGenesis(store);
+    invariant(opened !== null, "a journal that was opened is there");
+    return opened;
   }
-  const opened = await readGenesis(store);
-  if (opened === null) throw new LedgerError("STORE_DAMAGED", `${store.location} must hold the journal that was just opened, found none (format ${formatVersion})`);
-  return opened;
+}
+
+function genesisRow({ clock }: EngineOptions, data: string): EntryRow {
+  const time = nextTime(null, { clock: clock.now(), monotonic: clock.monotonic() }, true);
+  const template = entryTemplate(journalStream, "journal.opened", 1, {});
+  const entry = encodeEntry(template, data, { seq: 0, prev: zeroId, txFirst: 0, txCount: 1, rev: 1, at: time.at });
+  return { seq: 0, id: entryId(entry), stream: journalStream, rev: 1, before: null, type: "journal.opened", at: time.at, skew: 0, entry };
 }

@@ -11,6 +11,7 @@ import { journalStream, parseAreaDefined } from "../journal/events/journal.js";
 import type { Store, StoreHead, StoreReads, StoreTransaction } from "../journal/store.js";
 import type { Areas } from "./areas.js";
 import { Batch } from "./batch.js";
+import { beginWithin, isBusy, pause } from "./begin.js";
 import type { PreparedAppend } from "./prepare.js";
 import { StreamHeads } from "./stream-heads.js";
 import type { TimeState } from "./time.js";
@@ -107,7 +108,7 @@ export class Writer {
     const started = monotonic();
     let transaction: StoreTransaction;
     try {
-      transaction = await this.options.store.begin();
+      transaction = await beginWithin(this.options.store, this.options.busyTimeoutMs);
     } catch (error) {
       for (const queued of this.takeBatch()) queued.reject(error);
       return;
@@ -161,7 +162,7 @@ export class Writer {
         if (found.committed) return outcomes;
         const again = found.transaction;
         if (again === null) return inDoubt(outcomes, taken, batch, cause, found.cause);
-        if (codeOf(cause) !== "STORE_BUSY" || attempt >= retriesMax) {
+        if (!isBusy(cause) || attempt >= retriesMax) {
           await again.rollback();
           return failed(outcomes, taken, cause);
         }
@@ -294,12 +295,8 @@ function inDoubt(outcomes: readonly Outcome[], taken: readonly Queued[], batch: 
   return failed(outcomes, taken, error);
 }
 
-function codeOf(error: unknown): string | undefined {
-  return error instanceof LedgerError ? error.code : undefined;
-}
-
 function isStoreFailure(error: unknown): boolean {
-  return codeOf(error)?.startsWith("STORE_") === true;
+  return error instanceof LedgerError && error.code.startsWith("STORE_");
 }
 
 function aborted(signal: AbortSignal): LedgerError {
@@ -313,8 +310,4 @@ function monotonic(): number {
 
 function immediate(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -12,6 +12,9 @@ import { openSqliteStore } from "../../src/store/sqlite/store.js";
 export type StoreName = "memory" | "async memory" | "sqlite";
 export const storeNames: readonly StoreName[] = ["memory", "async memory", "sqlite"];
 
+/** The one seed of this run, printed at its start. */
+export const seed = Number(process.env["RUNLEDGER_SEED"]);
+
 const cleanups: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const clean of cleanups.splice(0).reverse()) await clean();
@@ -33,9 +36,11 @@ export function ledgerPath(): string {
   return join(directory(), "state.ledger");
 }
 
-export async function openStore(name: StoreName, seed = 1): Promise<Store> {
+let stores = 0;
+
+export async function openStore(name: StoreName): Promise<Store> {
   const store =
-    name === "memory" ? createMemoryStore() : name === "async memory" ? asyncMemoryStore(createMemoryStore(), { seed }) : await openSqliteStore(ledgerPath(), {});
+    name === "memory" ? createMemoryStore() : name === "async memory" ? asyncMemoryStore(seed + ++stores) : await openSqliteStore(ledgerPath(), {});
   onCleanup(() => store.close());
   return store;
 }
@@ -67,6 +72,3 @@ export function seededBytes(seed = 1): (size: number) => Uint8Array {
       return state >>> 24;
     });
 }
-
-/** The one seed of this run, printed at its start. */
-export const seed = Number(process.env["RUNLEDGER_SEED"]);
