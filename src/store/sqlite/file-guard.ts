@@ -10,6 +10,7 @@ export class FileGuard {
   private readonly main: Identity;
   private log: Identity | null = null;
   private memory: Identity | null = null;
+  private sidecarsKnown = false;
 
   constructor(path: string, main: Identity) {
     this.path = path;
@@ -25,12 +26,19 @@ export class FileGuard {
   rememberSidecars(): void {
     this.log = identify(`${this.path}-wal`);
     this.memory = identify(`${this.path}-shm`);
+    this.sidecarsKnown = true;
     this.check();
+  }
+
+  /** Nobody holds the sidecars open any more: the last connection that closes takes them along. */
+  forgetSidecars(): void {
+    this.sidecarsKnown = false;
   }
 
   /** Refuses when anything was deleted or replaced; three system calls. */
   check(): void {
     this.checkMain();
+    if (!this.sidecarsKnown) return;
     if (!sameFile(identify(`${this.path}-wal`), this.log)) throw this.replaced(`${this.path}-wal`);
     if (!sameFile(identify(`${this.path}-shm`), this.memory)) throw this.replaced(`${this.path}-shm`);
   }

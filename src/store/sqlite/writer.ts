@@ -105,6 +105,7 @@ export class Writer {
       this.forget();
       this.open?.connection.close();
       this.open = null;
+      this.options.guard.forgetSidecars();
     } finally {
       release();
     }
