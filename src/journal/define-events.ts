@@ -58,7 +58,7 @@ export function defineEvents(area: string, options: AreaOptions, events: Readonl
   if (!isObject(events)) throw invalid(`${area} events`, "an object with a definition for each type", events);
   const parsed = new Map<string, ParsedEventDefinition>();
   for (const [type, definition] of Object.entries(events)) parsed.set(type, parseDefinition(area, type, definition));
-  return { area, open: options.open, kinds: parseKinds(options.kinds ?? [area], `${area} options.kinds`), events: parsed };
+  return { area, open: options.open, kinds: parseKinds(options.kinds === undefined ? [area] : options.kinds, `${area} options.kinds`), events: parsed };
 }
 
 function parseKinds(kinds: unknown, path: string): readonly string[] {
@@ -106,6 +106,7 @@ function standardParser(type: string, schema: StandardSchema): (data: unknown) =
   return (data) => {
     const result = validate(data);
     if (isThenable(result)) throw invalid(`${type} parse`, "synchronous", "a promise");
+    if (!isObject(result)) throw invalid(`${type} parse`, "a schema that returns a value or issues", result);
     const { issues, value } = result as { issues?: readonly { message: string; path?: readonly unknown[] }[]; value?: object };
     if (issues !== undefined && issues.length > 0) {
       throw new LedgerError("INVALID_ARGUMENT", `${type} data is not what its schema says: ${issues[0]?.message}`, { details: { type, issues } });

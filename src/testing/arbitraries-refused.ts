@@ -61,7 +61,7 @@ const faults: readonly Fault[] = [
   { fault: "lone low surrogate", make: () => "\udc00a" },
   { fault: "lone surrogate in a key", make: () => ({ "\ud800": 1 }), at: ["\ud800"] },
   { fault: "undefined in an array", make: () => [1, undefined], at: [1] },
-  { fault: "hole", make: () => Array(1) },
+  { fault: "hole", make: () => Array<number>(1) },
   { fault: "hole beside an extra member", make: holeBesideExtra, at: [1] },
   { fault: "array with an extra member", make: () => Object.assign([1], { extra: 1 }) },
   { fault: "symbol key", make: () => ({ [Symbol("s")]: 1 }) },
@@ -96,8 +96,9 @@ function revokedProxy(): unknown {
 
 /** As many names as an array of three elements has, and yet one of the elements is missing. */
 function holeBesideExtra(): unknown {
-  const value: unknown[] = [1, 2, 3];
-  delete value[1];
+  const value = Array<number>(3);
+  value[0] = 1;
+  value[2] = 3;
   return Object.assign(value, { extra: 1 });
 }
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { canonicalize, parseCanonical } from "../../src/kernel/canonical.js";
 import { checkEntry, EntryProblem, parseEntry } from "../../src/journal/entry.js";
+import { refusalOf } from "./refusal.js";
 import { hasVectors, listVectors, readVector } from "./vectors.js";
 
 /** An IEEE 754 double from its sixteen hex digits; leading zeros may be missing. */
@@ -145,12 +146,13 @@ if (hasVectors("jcs")) {
       const lines = readVector(name).toString().trim().split("\n");
       expect(lines.length).toBeGreaterThan(20);
 
-      for (const line of lines) {
+      const wrong = lines.filter((line) => {
         const [hex = "", expected] = line.trim().split(",");
         const value = double(hex);
-        if (expected === "ERROR" || wasRounded(value)) expect(() => canonicalize(value), line).toThrow("$ must be");
-        else expect(canonicalize(value), line).toBe(expected);
-      }
+        if (expected === "ERROR" || wasRounded(value)) return refusalOf(() => canonicalize(value)).code !== "INVALID_ARGUMENT";
+        return canonicalize(value) !== expected;
+      });
+      expect(wrong).toEqual([]);
     });
 
     test("the file of numbers is the published one", () => {

@@ -88,6 +88,7 @@ describe("what is refused", () => {
 
   test("a class whose name or prototype is hostile is refused without calling it", () => {
     class Named {
+      readonly member: number = 1;
       static get name(): string {
         throw new Error("called");
       }

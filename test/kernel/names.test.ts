@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { areaOf, kindOf, parseArea, parseKey, parseLabel, parseName, parseOrigin, parseRunId, parseStream, parseTaskId, parseType } from "../../src/kernel/names.js";
 import { refusalOf } from "./refusal.js";
 
-const notStrings = [undefined, null, 1, true, {}, ["a"], Symbol("s"), 1n, Object("a"), new Proxy({}, {})];
+const notStrings: readonly unknown[] = [undefined, null, 1, true, {}, ["a"], Symbol("s"), 1n, Object("a"), new Proxy({}, {})];
 const parsers = { parseName, parseKey, parseLabel, parseRunId, parseTaskId, parseArea, parseOrigin, parseStream, parseType };
 
 test.each(Object.entries(parsers))("%s refuses what is no string, and says where", (_name, parse) => {
@@ -105,8 +105,8 @@ describe("streams, types, areas, origins", () => {
     const decomposed = parseStream("note/cafe\u0301", "stream");
 
     expect(composed).not.toBe(decomposed);
-    expect([...composed].length).toBe(9);
-    expect([...decomposed].length).toBe(10);
+    expect(Array.from(composed).length).toBe(9);
+    expect(Array.from(decomposed).length).toBe(10);
   });
 
   test("a type is an area, a dot and a word in the past tense", () => {
