@@ -116,7 +116,6 @@ class CanonicalWriter {
   }
 
   write(value: unknown, pointers: PointerNode | undefined): void {
-    if (types.isProxy(value)) throw this.refuse("plain data", "a Proxy"); // before anything asks it a question
     if (pointers?.leaf && this.taken(value)) return;
     switch (typeof value) {
       case "string":
@@ -168,6 +167,7 @@ class CanonicalWriter {
   }
 
   private container(value: object, pointers: PointerNode | undefined): void {
+    this.refuseProxy(value);
     const prototype: unknown = Object.getPrototypeOf(value);
     const isArray = Array.isArray(value);
     if (isArray ? prototype !== Array.prototype : prototype !== Object.prototype && prototype !== null) {
@@ -230,9 +230,15 @@ class CanonicalWriter {
   }
 
   private taken(value: unknown): boolean {
+    this.refuseProxy(value);
     if (this.options.take === undefined || !this.options.take(value, this.path())) return false;
     this.endSegment();
     return true;
+  }
+
+  /** Before anything asks it a question. */
+  private refuseProxy(value: unknown): void {
+    if (types.isProxy(value)) throw this.refuse("plain data", "a Proxy");
   }
 
   /** An own `toJSON` that is data is data; a function, or one that is inherited, is refused without being read. */
