@@ -5,6 +5,7 @@ import { LedgerError } from "../../kernel/errors.js";
 import type { RawReader } from "../../journal/raw-reader.js";
 import type { FaultSeam, Store, StoreHealth, StoreSnapshot, StoreTransaction } from "../../journal/store.js";
 import { FairLock } from "../fair-lock.js";
+import { Lifetime } from "../lifetime.js";
 import { MemoryRawReader } from "./raw-reader.js";
 import { MemoryReads } from "./reads.js";
 import { MemoryRows } from "./rows.js";
@@ -28,6 +29,7 @@ class MemoryStore implements Store {
   private readonly rows = new MemoryRows();
   private readonly lock = new FairLock();
   private committed: Extent = { entries: 0, contents: 0 };
+  private open: MemoryTransaction | null = null;
   private closed = false;
 
   constructor(options: MemoryStoreOptions) {
@@ -42,12 +44,14 @@ class MemoryStore implements Store {
       this.faults?.("begin", "before");
       const end = (committed: boolean): void => {
         if (committed) this.committed = this.rows.extent();
+        this.open = null;
         release();
       };
-      const transaction = new MemoryTransaction({ rows: this.rows, faults: this.faults, end });
+      this.open = new MemoryTransaction({ rows: this.rows, faults: this.faults, end });
       this.faults?.("begin", "after");
-      return transaction;
+      return this.open;
     } catch (cause) {
+      await this.open?.rollback();
       release();
       throw cause;
     }
@@ -76,30 +80,31 @@ class MemoryStore implements Store {
 
   async close(): Promise<void> {
     this.closed = true;
+    this.open?.abandon();
   }
 
   private check(): void {
-    if (this.closed) throw new LedgerError("CLOSED", "this store is closed");
+    if (this.closed) throw new LedgerError("CLOSED", "the store must be open, found it closed");
   }
 }
 
 class MemorySnapshot extends MemoryReads implements StoreSnapshot {
-  private readonly state: { released: boolean };
+  private readonly lifetime: Lifetime;
 
   constructor(rows: MemoryRows, extent: Extent, checkStore: () => void) {
-    const state = { released: false };
+    const lifetime = new Lifetime();
     super(
       rows,
       () => extent,
       () => {
         checkStore();
-        if (state.released) throw new LedgerError("CLOSED", "this snapshot was released");
+        lifetime.require();
       },
     );
-    this.state = state;
+    this.lifetime = lifetime;
   }
 
   async release(): Promise<void> {
-    this.state.released = true;
+    this.lifetime.end();
   }
 }

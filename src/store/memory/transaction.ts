@@ -1,5 +1,5 @@
-import { invariant } from "../../kernel/errors.js";
 import type { ContentRow, EntryRow, FaultSeam, StoreTransaction } from "../../journal/store.js";
+import { Lifetime } from "../lifetime.js";
 import { MemoryReads } from "./reads.js";
 import type { Extent, MemoryRows } from "./rows.js";
 
@@ -13,43 +13,52 @@ export interface TransactionHost {
 /** The one open write transaction of a memory store. */
 export class MemoryTransaction extends MemoryReads implements StoreTransaction {
   private readonly host: TransactionHost;
-  private readonly state: { open: boolean };
+  private readonly lifetime: Lifetime;
   private readonly before: Extent;
 
   constructor(host: TransactionHost) {
-    const state = { open: true };
+    const lifetime = new Lifetime();
     super(
       host.rows,
       () => host.rows.extent(),
-      () => invariant(state.open, "a transaction that ended must not be used"),
+      () => lifetime.require(),
     );
     this.host = host;
-    this.state = state;
+    this.lifetime = lifetime;
     this.before = host.rows.extent();
   }
 
   async append(entries: readonly EntryRow[], contents: readonly ContentRow[]): Promise<void> {
-    invariant(this.state.open, "a transaction that ended must not be used");
+    this.lifetime.require();
     this.step("contents", () => contents.forEach((row) => this.host.rows.addContent(row)));
     this.step("entries", () => entries.forEach((row) => this.host.rows.addEntry(row)));
   }
 
   async commit(): Promise<void> {
-    invariant(this.state.open, "a transaction that ended must not be used");
+    this.lifetime.require();
+    this.lifetime.end();
     let committed = false;
     try {
       this.step("commit", () => (committed = true));
     } finally {
-      this.end(committed);
+      this.settle(committed);
     }
   }
 
   async rollback(): Promise<void> {
-    if (this.state.open) this.end(false);
+    if (!this.lifetime.open) return;
+    this.lifetime.end();
+    this.settle(false);
   }
 
-  private end(committed: boolean): void {
-    this.state.open = false;
+  /** Undoes it because its store is closed. */
+  abandon(): void {
+    if (!this.lifetime.open) return;
+    this.lifetime.close();
+    this.settle(false);
+  }
+
+  private settle(committed: boolean): void {
     if (!committed) this.host.rows.cut(this.before);
     this.host.end(committed);
   }

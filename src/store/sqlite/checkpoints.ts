@@ -4,7 +4,7 @@
 import { statSync } from "node:fs";
 import type { FaultSeam, StoreHealth } from "../../journal/store.js";
 import type { Connection } from "./connection.js";
-import type { StoreDiagnostic } from "./store.js";
+import type { OnDiagnostic } from "./diagnostic.js";
 
 /** Pages written between two checkpoints. */
 const pagesBetween = 1_000;
@@ -14,18 +14,13 @@ export class Checkpoints {
   private readonly path: string;
   private readonly capBytes: number;
   private readonly faults: FaultSeam | undefined;
-  private readonly onDiagnostic: (diagnostic: StoreDiagnostic) => void;
+  private readonly onDiagnostic: OnDiagnostic;
   private pages = 0;
   private blocked = false;
   private lastError: string | null = null;
   private reported = false;
 
-  constructor(
-    path: string,
-    capBytes: number,
-    faults: FaultSeam | undefined,
-    onDiagnostic: (diagnostic: StoreDiagnostic) => void,
-  ) {
+  constructor(path: string, capBytes: number, faults: FaultSeam | undefined, onDiagnostic: OnDiagnostic) {
     this.path = path;
     this.capBytes = capBytes;
     this.faults = faults;

@@ -14,6 +14,7 @@ type Settings = readonly (readonly [name: string, value: number])[];
 
 const common: Settings = [
   ["trusted_schema", 0], // a schema that somebody changed must not call functions
+  ["temp_store", 2], // MEMORY: no content in files that nobody erases, no descriptor for them
   ["cell_size_check", 1], // damage is seen when a page is read, not later
 ];
 const readSettings: Settings = [...common, ["query_only", 1]];

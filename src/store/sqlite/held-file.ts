@@ -18,7 +18,7 @@ export class HeldFile {
   readonly path: string;
   private readonly identity: Identity;
   private readonly connection: Connection | null;
-  private descriptor: number;
+  private readonly descriptor: number;
 
   /** Opens the file that was found at the path; refuses when another stands there by now. */
   constructor(path: string, identity: Identity) {

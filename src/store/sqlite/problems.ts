@@ -4,8 +4,7 @@ import type { Connection } from "./connection.js";
 import { sqliteCode } from "./errors.js";
 import type { Header } from "./header.js";
 import { applicationId, layoutVersion, schemaIdentifier } from "./schema.js";
-import { shapeDifferences } from "./shape.js";
-import { readStatements } from "./statements.js";
+import { shapeDifferences, storedIdentifier } from "./shape.js";
 
 /** At most so many findings of one kind are listed. */
 const problemsMax = 100;
@@ -16,12 +15,12 @@ export function findProblems(connection: Connection, header: Header): readonly R
   attempt(problems, "schema", () => {
     for (const { where, message } of shapeDifferences(connection)) problems.push({ code: "E_SCHEMA", where, message });
     if (problems.some(({ where }) => where === "meta")) return;
-    const identifier: unknown = connection.prepare(readStatements.schemaIdentifier.sql).pluck().get();
+    const identifier = storedIdentifier(connection);
     if (identifier !== schemaIdentifier) {
       problems.push({
         code: "E_SCHEMA",
         where: "meta",
-        message: `the schema identifier must be ${schemaIdentifier}, found ${String(identifier ?? "none")}`,
+        message: `the schema identifier must be ${schemaIdentifier}, found ${identifier}`,
       });
     }
   });

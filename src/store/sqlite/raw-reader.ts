@@ -19,7 +19,7 @@ import { connect } from "./connection.js";
 import type { Connection } from "./connection.js";
 import { storeError } from "./errors.js";
 import { filesystemKind, isNetwork } from "./filesystem.js";
-import { unknownSchema } from "./header.js";
+import { nothingThere, unknownSchema } from "./header.js";
 import { parseLocation } from "./location.js";
 import { findProblems } from "./problems.js";
 import { openReadable } from "./readable.js";
@@ -42,6 +42,7 @@ export async function openSqliteRawReader(path: string): Promise<RawReader> {
 export async function openRawReader(location: string, mustCopy: boolean): Promise<RawReader> {
   const readable = await openReadable(location, mustCopy, busyTimeoutMsDefault);
   try {
+    if (readable.empty) throw nothingThere(location, "an unfinished creation");
     const found = readable.header.userVersion;
     if (found > layoutVersion) throw unknownSchema(location, `layout version ${layoutVersion} at most`, String(found));
     const connection = await whenFree(location, "reading", busyTimeoutMsDefault, () => pin(readable.path));

@@ -1,7 +1,7 @@
 /** Opening a ledger file for reading, whoever is alive.
  *  Invariants: nothing beside the file is created, changed or removed; when the file cannot be read where it is without
  *  doing so, a private copy is read, and said to be one. */
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,7 +10,7 @@ import type { EvidenceFile } from "../../journal/raw-reader.js";
 import { whenFree } from "./busy.js";
 import { connect, pragma } from "./connection.js";
 import { sqliteCode } from "./errors.js";
-import { foreign, headerBytes, parseHeader } from "./header.js";
+import { headerBytes, nothingThere, parseHeader, requireHeader } from "./header.js";
 import type { Header } from "./header.js";
 import { consume, HeldFile, sidecarChunks } from "./held-file.js";
 import { inspectTarget, sameFile } from "./location.js";
@@ -22,6 +22,8 @@ export interface Readable {
   readonly path: string;
   readonly copied: boolean;
   readonly header: Header;
+  /** True when nothing is left after an unfinished creation was rolled back (in the copy). */
+  readonly empty: boolean;
   /** The original files with their hashes; taken when first asked for, or when they were copied. */
   evidence(): Promise<readonly EvidenceFile[]>;
   /** Does the file still have to be read in the way that was chosen? False when it must be opened again. */
@@ -37,13 +39,11 @@ const settledMs = 50;
 /** Opens the file at an absolute path. `mustCopy`: it must not be read in place, as on a network file system. */
 export async function openReadable(path: string, mustCopy: boolean, busyTimeoutMs: number): Promise<Readable> {
   const target = inspectTarget(path);
-  if (target.main === null) throw new LedgerError("NOT_FOUND", `there is no ledger at ${path}`, { details: { path } });
-  if (target.main.bytes === 0)
-    throw new LedgerError("NOT_FOUND", `there is no ledger at ${path}: the file is empty`, { details: { path } });
+  if (target.main === null) throw nothingThere(path);
+  if (target.main.bytes === 0) throw nothingThere(path, "an empty file");
   const file = new HeldFile(path, target.main);
   try {
-    const header = parseHeader(file.read(0, headerBytes));
-    if (header === null) throw foreign(path, "the header of an SQLite file", "other bytes");
+    const header = requireHeader(file.read(0, headerBytes), path);
     if (mustCopy || needsCopy(target, header) || !(await readsInPlace(path, busyTimeoutMs)))
       return await privateCopy(file, header);
     return inPlace(file, target.main, header);
@@ -86,6 +86,7 @@ function inPlace(file: HeldFile, main: FoundFile, header: Header): Readable {
     path: file.path,
     copied: false,
     header,
+    empty: false,
     evidence: () => (evidence ??= hashInPlace(file)),
     current: () => {
       const target = inspectTarget(file.path);
@@ -116,7 +117,8 @@ async function privateCopy(file: HeldFile, header: Header): Promise<Readable> {
       remove();
       file.close();
     };
-    return { path, copied: true, header, evidence: async () => files, current: () => true, close };
+    const empty = statSync(path).size === 0;
+    return { path, copied: true, header, empty, evidence: async () => files, current: () => true, close };
   } catch (cause) {
     remove();
     throw cause;
@@ -146,21 +148,21 @@ async function copyStill(file: HeldFile, to: string): Promise<readonly EvidenceF
 
 function unsettledMs(target: Target): number {
   const newest = Math.max(
-    ...files(target).map((found) => (found === null ? 0 : Number(found.modifiedNs / 1_000_000n))),
+    ...watched(target).map((found) => (found === null ? 0 : Number(found.modifiedNs / 1_000_000n))),
   );
   return Math.max(newest + settledMs - Date.now(), 0);
 }
 
 function sameState(one: Target, other: Target): boolean {
-  const others = files(other);
-  return files(one).every((found, index) => {
+  const others = watched(other);
+  return watched(one).every((found, index) => {
     const now = others[index]!;
     if (found === null || now === null) return found === now;
     return sameFile(found, now) && found.bytes === now.bytes && found.modifiedNs === now.modifiedNs;
   });
 }
 
-function files({ main, sidecars }: Target): readonly (FoundFile | null)[] {
+function watched({ main, sidecars }: Target): readonly (FoundFile | null)[] {
   return [main, sidecars["-wal"], sidecars["-journal"]];
 }
 

@@ -41,15 +41,20 @@ export function shapeDifferences(connection: Connection): readonly ShapeDifferen
 export function checkShape(connection: Connection, path: string): void {
   const differences = shapeDifferences(connection);
   if (!differences.some(({ where }) => where === "meta")) {
-    const identifier: unknown = connection.prepare(readStatements.schemaIdentifier.sql).pluck().get();
-    if (identifier !== schemaIdentifier)
-      throw unknownSchema(path, `schema identifier ${schemaIdentifier}`, String(identifier ?? "none"));
+    const identifier = storedIdentifier(connection);
+    if (identifier !== schemaIdentifier) throw unknownSchema(path, `schema identifier ${schemaIdentifier}`, identifier);
   }
   const [first] = differences;
   if (first !== undefined)
     throw unknownSchema(path, `the schema of ${schemaIdentifier} (${differences.length} differences)`, first.message);
 }
 
+/** The schema identifier that a file carries; `none` when it has none. */
+export function storedIdentifier(connection: Connection): string {
+  const identifier = connection.prepare<unknown[], string>(readStatements.schemaIdentifier.sql).pluck().get();
+  return identifier ?? "none";
+}
+
 function describeObject(type: unknown, table: unknown, sql: unknown): string {
-  return `${String(type)} on ${String(table)}: ${sql === null ? "made by SQLite" : String(sql)}`;
+  return `${String(type)} on ${String(table)}: ${typeof sql === "string" ? sql : "made by SQLite"}`;
 }

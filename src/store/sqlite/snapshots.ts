@@ -1,7 +1,8 @@
 /** Read connections, a few at most, each held by one snapshot at a time.
  *  Invariant: a snapshot's connection is inside a transaction that has read, so what it sees does not move. */
-import { invariant, LedgerError } from "../../kernel/errors.js";
+import { LedgerError } from "../../kernel/errors.js";
 import type { StoreSnapshot } from "../../journal/store.js";
+import { Lifetime } from "../lifetime.js";
 import { whenFree } from "./busy.js";
 import { connect } from "./connection.js";
 import type { Connection } from "./connection.js";
@@ -24,10 +25,10 @@ export class SnapshotPool {
   private readonly busyTimeoutMs: number;
   private readonly check: () => void;
   private readonly idle: Reader[] = [];
-  private readonly used = new Set<Reader>();
-  private readonly waiting: (() => void)[] = [];
+  private readonly used = new Map<Reader, Lifetime>();
+  private readonly waiting = new Set<() => void>();
+  private free = connectionsMax;
   private generation = 0;
-  private opening = 0;
   private closed = false;
 
   /** `check` is asked before each snapshot whether the file may still be read. */
@@ -38,17 +39,15 @@ export class SnapshotPool {
   }
 
   async take(): Promise<StoreSnapshot> {
-    await this.room();
-    this.opening++;
+    await this.takeSlot();
     try {
       const reader = await whenFree(this.path, "reading", this.busyTimeoutMs, () => this.pin());
-      this.used.add(reader);
-      return new SqliteSnapshot(this.path, reader.statements, () => this.release(reader));
+      const lifetime = new Lifetime();
+      this.used.set(reader, lifetime);
+      return new SqliteSnapshot(this.path, reader.statements, lifetime, () => this.release(reader));
     } catch (cause) {
-      this.waiting.shift()?.();
+      this.giveSlot();
       throw storeError(cause, this.path, "reading");
-    } finally {
-      this.opening--;
     }
   }
 
@@ -61,27 +60,29 @@ export class SnapshotPool {
   /** Ends all snapshots, those in use too. */
   close(): void {
     this.closed = true;
-    for (const reader of [...this.idle.splice(0), ...this.used]) reader.connection.close();
+    for (const lifetime of this.used.values()) lifetime.close();
+    for (const reader of [...this.idle.splice(0), ...this.used.keys()]) reader.connection.close();
     this.used.clear();
-    for (const resume of this.waiting.splice(0)) resume();
+    for (const resume of this.waiting) resume();
   }
 
-  /** Waits until fewer than the most connections are in use. */
-  private async room(): Promise<void> {
-    if (this.used.size + this.opening < connectionsMax) return;
+  /** Waits until fewer than the most connections are in use; whoever asked first goes first. */
+  private async takeSlot(): Promise<void> {
+    if (this.free > 0) {
+      this.free--;
+      return;
+    }
     let timer: NodeJS.Timeout | undefined;
-    const freed = new Promise<boolean>((resolve) => {
-      const resume = (): void => resolve(true);
-      this.waiting.push(resume);
-      timer = setTimeout(() => {
-        const index = this.waiting.indexOf(resume);
-        if (index >= 0) this.waiting.splice(index, 1);
-        resolve(index < 0);
-      }, this.busyTimeoutMs);
+    const handedOver = await new Promise<boolean>((resolve) => {
+      const resume = (): void => {
+        this.waiting.delete(resume);
+        resolve(true);
+      };
+      this.waiting.add(resume);
+      timer = setTimeout(() => resolve(!this.waiting.delete(resume)), this.busyTimeoutMs);
     });
-    const free = await freed;
     clearTimeout(timer);
-    if (free) return;
+    if (handedOver) return;
     throw new LedgerError(
       "STORE_BUSY",
       `reading ${this.path} waited ${this.busyTimeoutMs} ms for one of ${connectionsMax} snapshots to be released`,
@@ -92,9 +93,15 @@ export class SnapshotPool {
     );
   }
 
+  private giveSlot(): void {
+    const [next] = this.waiting;
+    if (next === undefined) this.free++;
+    else next();
+  }
+
   /** A connection inside a transaction that has read. */
   private pin(): Reader {
-    if (this.closed) throw new LedgerError("CLOSED", "this store is closed");
+    if (this.closed) throw new LedgerError("CLOSED", "the store must be open, found it closed");
     this.check();
     const reader = this.idle.pop() ?? this.open();
     try {
@@ -128,27 +135,26 @@ export class SnapshotPool {
       // It read only: nothing is lost, and a connection that cannot end its transaction is not used again.
       reader.connection.close();
     }
-    this.waiting.shift()?.();
+    this.giveSlot();
   }
 }
 
 class SqliteSnapshot extends SqliteReads implements StoreSnapshot {
-  private readonly state: { released: boolean };
+  private readonly lifetime: Lifetime;
   private readonly giveBack: () => void;
 
-  constructor(path: string, statements: ReadStatements, giveBack: () => void) {
-    const state = { released: false };
+  constructor(path: string, statements: ReadStatements, lifetime: Lifetime, giveBack: () => void) {
     super(path, () => {
-      invariant(!state.released, "a snapshot that was released must not be read");
+      lifetime.require();
       return statements;
     });
-    this.state = state;
+    this.lifetime = lifetime;
     this.giveBack = giveBack;
   }
 
   async release(): Promise<void> {
-    if (this.state.released) return;
-    this.state.released = true;
+    if (!this.lifetime.open) return;
+    this.lifetime.end();
     this.giveBack();
   }
 }

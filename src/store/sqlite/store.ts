@@ -9,10 +9,11 @@ import { whenFree } from "./busy.js";
 import { Checkpoints } from "./checkpoints.js";
 import { connect } from "./connection.js";
 import { createFile } from "./create.js";
+import type { OnDiagnostic } from "./diagnostic.js";
 import { storeError } from "./errors.js";
 import { FileGuard } from "./file-guard.js";
 import { filesystemKind, isNetwork, refuseNetwork } from "./filesystem.js";
-import { checkHeader } from "./header.js";
+import { checkHeader, nothingThere } from "./header.js";
 import { identify, inspectTarget, parseLocation } from "./location.js";
 import type { Target } from "./location.js";
 import { openRawReader } from "./raw-reader.js";
@@ -21,16 +22,6 @@ import type { Readable } from "./readable.js";
 import { checkShape } from "./shape.js";
 import { SnapshotPool } from "./snapshots.js";
 import { Writer } from "./writer.js";
-
-/** What the store has to say beside its answers. Sizes in bytes. */
-export type StoreDiagnostic =
-  | {
-      readonly type: "walOverCap";
-      readonly bytes: number;
-      readonly capBytes: number;
-      readonly checkpointBlocked: boolean;
-    }
-  | { readonly type: "copied"; readonly location: string };
 
 export interface SqliteStoreOptions {
   /** Never creates, changes or migrates anything; default false. */
@@ -42,7 +33,7 @@ export interface SqliteStoreOptions {
   readonly faults?: FaultSeam;
   /** Replaces the probe for the kind of file system. */
   readonly filesystemKind?: (path: string) => string;
-  readonly onDiagnostic?: (diagnostic: StoreDiagnostic) => void;
+  readonly onDiagnostic?: OnDiagnostic;
   /** The size of the write-ahead log above which it is truncated although it is live; default 64 MiB. */
   readonly walCapBytes?: number;
 }
@@ -65,7 +56,12 @@ export async function openSqliteStore(path: string, options: SqliteStoreOptions 
 
 async function openForReading(location: string, kind: string, options: SqliteStoreOptions): Promise<Store> {
   const busyTimeoutMs = options.busyTimeoutMs ?? busyTimeoutMsDefault;
-  const readable = await openLedgerFile(location, isNetwork(kind), busyTimeoutMs);
+  const mustCopy = isNetwork(kind);
+  const readable = await openLedgerFile(location, mustCopy, busyTimeoutMs);
+  if (readable.empty) {
+    readable.close();
+    throw nothingThere(location);
+  }
   if (readable.copied) options.onDiagnostic?.({ type: "copied", location });
   const check = (): void => {
     if (readable.current()) return;
@@ -75,7 +71,7 @@ async function openForReading(location: string, kind: string, options: SqliteSto
     });
   };
   const pool = new SnapshotPool(readable.path, busyTimeoutMs, check);
-  return new SqliteStore({ location, pool, writer: null, checkpoints: null, readable });
+  return new SqliteStore({ location, pool, writer: null, checkpoints: null, readable, mustCopy });
 }
 
 async function openForWriting(location: string, options: SqliteStoreOptions): Promise<Store> {
@@ -97,7 +93,7 @@ async function openForWriting(location: string, options: SqliteStoreOptions): Pr
   const writer = new Writer({ path: location, busyTimeoutMs, faults: options.faults, guard, checkpoints });
   await writer.connect(isNew);
   const pool = new SnapshotPool(location, busyTimeoutMs, () => guard.check());
-  return new SqliteStore({ location, pool, writer, checkpoints, readable: null });
+  return new SqliteStore({ location, pool, writer, checkpoints, readable: null, mustCopy: false });
 }
 
 /** Looks at what stands at the path; makes an empty file when nothing does. True when the schema is still to be made. */
@@ -106,10 +102,9 @@ async function prepareFile(location: string, options: SqliteStoreOptions, busyTi
   if (main !== null && main.bytes > 0) {
     const readable = await openLedgerFile(location, false, busyTimeoutMs);
     readable.close();
-    return false;
+    if (!readable.empty) return false;
   }
-  if (options.create === false)
-    throw new LedgerError("NOT_FOUND", `there is no ledger at ${location}`, { details: { path: location } });
+  if (options.create === false) throw nothingThere(location);
   if (main === null) createFile(location, options.faults);
   return true;
 }
@@ -138,6 +133,7 @@ async function openLedgerFile(location: string, mustCopy: boolean, busyTimeoutMs
   const readable = await openReadable(location, mustCopy, busyTimeoutMs);
   try {
     checkHeader(readable.header, location);
+    if (readable.empty) return readable;
     await whenFree(location, "opening", busyTimeoutMs, () => {
       const connection = connect(readable.path, "read");
       try {
@@ -159,6 +155,8 @@ interface StoreParts {
   readonly writer: Writer | null;
   readonly checkpoints: Checkpoints | null;
   readonly readable: Readable | null;
+  /** The raw rows must not be read in place. */
+  readonly mustCopy: boolean;
 }
 
 class SqliteStore implements Store {
@@ -206,7 +204,7 @@ class SqliteStore implements Store {
 
   async raw(): Promise<RawReader> {
     this.check();
-    return openRawReader(this.location, false);
+    return openRawReader(this.location, this.parts.mustCopy);
   }
 
   close(): Promise<void> {
@@ -221,6 +219,6 @@ class SqliteStore implements Store {
   }
 
   private check(): void {
-    if (this.closing !== null) throw new LedgerError("CLOSED", "this store is closed");
+    if (this.closing !== null) throw new LedgerError("CLOSED", "the store must be open, found it closed");
   }
 }

@@ -7,9 +7,10 @@ import type {
   StoreTransaction,
   StreamHead,
 } from "../../journal/store.js";
+import { Lifetime } from "../lifetime.js";
 import { encodePage, revisionsPerPage } from "../stream-page.js";
 import { storeError } from "./errors.js";
-import { readContentCount, readHead, readStream, SqliteReads } from "./reads.js";
+import { readContentCount, readStream, SqliteReads } from "./reads.js";
 import { entryBlockRows } from "./statements.js";
 import type { ReadStatements, WriteStatements } from "./statements.js";
 import type { CachedStream, StreamCache } from "./stream-cache.js";
@@ -32,19 +33,19 @@ export interface TransactionHost {
  *  Invariant: what it appends is dense and links to what is there; a caller that breaks that is a bug. */
 export class SqliteTransaction extends SqliteReads implements StoreTransaction {
   private readonly host: TransactionHost;
-  private readonly state: { open: boolean };
+  private readonly lifetime: Lifetime;
   private last: StoreHead | null;
   private contentCount: number;
   private bytes = 0;
 
   constructor(host: TransactionHost, head: StoreHead | null) {
-    const state = { open: true };
+    const lifetime = new Lifetime();
     super(host.path, () => {
-      invariant(state.open, "a transaction that ended must not be used");
+      lifetime.require();
       return host.reads;
     });
     this.host = host;
-    this.state = state;
+    this.lifetime = lifetime;
     this.last = head;
     this.contentCount = head?.contents ?? readContentCount(host.reads);
   }
@@ -73,18 +74,25 @@ export class SqliteTransaction extends SqliteReads implements StoreTransaction {
   }
 
   async commit(): Promise<void> {
-    invariant(this.state.open, "a transaction that ended must not be used");
-    this.state.open = false;
+    this.lifetime.require();
+    this.lifetime.end();
     try {
       this.host.commit(this.last, this.bytes);
     } catch (cause) {
-      throw storeError(cause, this.path, "writing");
+      throw storeError(cause, this.path, "writing to");
     }
   }
 
   async rollback(): Promise<void> {
-    if (!this.state.open) return;
-    this.state.open = false;
+    if (!this.lifetime.open) return;
+    this.lifetime.end();
+    this.host.rollback();
+  }
+
+  /** Undoes it because its store is closed. */
+  abandon(): void {
+    if (!this.lifetime.open) return;
+    this.lifetime.close();
     this.host.rollback();
   }
 

@@ -38,6 +38,7 @@ export class Writer {
   private readonly cache = new StreamCache();
   private cachedAt: string | null = null;
   private open: OpenWriter | null = null;
+  private transaction: SqliteTransaction | null = null;
   private closed = false;
 
   constructor(options: WriterOptions) {
@@ -90,7 +91,8 @@ export class Writer {
         open.connection.exec("BEGIN IMMEDIATE");
       });
       faults?.("begin", "after");
-      return this.transaction(open, release);
+      this.transaction = this.start(open, release);
+      return this.transaction;
     } catch (cause) {
       this.undo();
       release();
@@ -121,8 +123,9 @@ export class Writer {
 
   /** Takes the log into the file and leaves WAL mode when nobody else has it open, then closes. */
   async close(): Promise<void> {
-    const release = await this.lock.acquire();
     this.closed = true;
+    this.transaction?.abandon();
+    const release = await this.lock.acquire();
     const { faults } = this.options;
     try {
       if (this.open === null) return;
@@ -138,7 +141,7 @@ export class Writer {
     faults?.("close", "after");
   }
 
-  private transaction({ connection, reads, writes }: OpenWriter, release: () => void): SqliteTransaction {
+  private start({ connection, reads, writes }: OpenWriter, release: () => void): SqliteTransaction {
     const head = readHead(reads);
     if (head === null || head.id !== this.cachedAt) this.forget();
     this.cachedAt = head?.id ?? null;
@@ -205,6 +208,6 @@ export class Writer {
   }
 
   private checkOpen(): void {
-    if (this.closed) throw new LedgerError("CLOSED", "this store is closed");
+    if (this.closed) throw new LedgerError("CLOSED", "the store must be open, found it closed");
   }
 }
