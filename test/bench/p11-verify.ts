@@ -17,7 +17,7 @@ export const verifyMeasure: Measure = {
         verify: () =>
           block(settings.events, async () => {
             const report = await ledger.verify({ level: "full" });
-            if (!report.ok) throw new Error("the ledger must verify");
+            if (report.verdict !== "OK") throw new Error(`the ledger must verify, found ${report.verdict}`);
           }),
         limit: () => block(settings.events, () => hashAndLink(path)),
       },

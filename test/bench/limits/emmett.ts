@@ -13,13 +13,15 @@ interface EmmettSqlite {
   };
 }
 
-/** Opens emmett-sqlite as it is shipped; null when it is not installed, or was not built. */
-export async function openEmmett(path: string): Promise<EmmettStore | null> {
+/** Opens emmett-sqlite as it is shipped; null, and the reason said, when it cannot be loaded. */
+export async function openEmmett(path: string, say: (sentence: string) => void): Promise<EmmettStore | null> {
   let emmett: EmmettSqlite;
   try {
     const require = createRequire(new URL("../../../../test/bench/package.json", import.meta.url));
     emmett = require("@event-driven-io/emmett-sqlite") as EmmettSqlite; // an optional package: there are no types to rely on
-  } catch {
+  } catch (cause) {
+    const [reason] = String(cause).split("\n");
+    say(`emmett-sqlite not run: \`npm install\` in test/bench brings it (${reason})`);
     return null;
   }
   const store = emmett.getSQLiteEventStore({ fileName: path });
