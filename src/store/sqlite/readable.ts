@@ -38,14 +38,29 @@ const settledMs = 50;
 
 /** Opens the file at an absolute path. `mustCopy`: it must not be read in place, as on a network file system. */
 export async function openReadable(path: string, mustCopy: boolean, busyTimeoutMs: number): Promise<Readable> {
+  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+    // A file that changed while it was copied is looked at again: by now it may be read where it is.
+    const readable = await tryToOpen(path, mustCopy, busyTimeoutMs);
+    if (readable !== null) return readable;
+  }
+  throw new LedgerError("STORE_BUSY", `${path} changed during each of ${attemptsMax} attempts to copy it`, {
+    details: { path },
+    hint: "try again when its writer is idle",
+  });
+}
+
+async function tryToOpen(path: string, mustCopy: boolean, busyTimeoutMs: number): Promise<Readable | null> {
   const target = inspectTarget(path);
   if (target.main === null) throw nothingThere(path);
   if (target.main.bytes === 0) throw nothingThere(path, "an empty file");
   const file = new HeldFile(path, target.main);
   try {
     const header = requireHeader(file.read(0, headerBytes), path);
-    if (mustCopy || needsCopy(target, header) || !(await readsInPlace(path, busyTimeoutMs)))
-      return await privateCopy(file, header);
+    if (mustCopy || needsCopy(target, header) || !(await readsInPlace(path, busyTimeoutMs))) {
+      const copy = await privateCopy(file, header);
+      if (copy === null) file.close();
+      return copy;
+    }
     return inPlace(file, target.main, header);
   } catch (cause) {
     file.close();
@@ -105,13 +120,18 @@ async function hashInPlace(file: HeldFile): Promise<readonly EvidenceFile[]> {
   return files;
 }
 
-async function privateCopy(file: HeldFile, header: Header): Promise<Readable> {
+/** Null when the file changed meanwhile. */
+async function privateCopy(file: HeldFile, header: Header): Promise<Readable | null> {
   const directory = mkdtempSync(join(tmpdir(), "runledger-"));
   chmodSync(directory, 0o700);
   const remove = (): void => rmSync(directory, { recursive: true, force: true });
   try {
     const path = join(directory, "ledger");
     const files = await copyStill(file, path);
+    if (files === null) {
+      remove();
+      return null;
+    }
     fold(path);
     const close = (): void => {
       remove();
@@ -125,11 +145,11 @@ async function privateCopy(file: HeldFile, header: Header): Promise<Readable> {
   }
 }
 
-/** Copies the file and its logs at a moment when none of them changes. */
-async function copyStill(file: HeldFile, to: string): Promise<readonly EvidenceFile[]> {
-  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-    const before = inspectTarget(file.path);
-    await sleep(Math.min(unsettledMs(before), settledMs));
+/** Copies the file and its logs at a moment when none of them changes; null when one did. */
+async function copyStill(file: HeldFile, to: string): Promise<readonly EvidenceFile[] | null> {
+  const before = inspectTarget(file.path);
+  await sleep(Math.min(unsettledMs(before), settledMs));
+  try {
     const files: EvidenceFile[] = [{ name: file.path, ...(await consume(file.chunks(), to)) }];
     for (const suffix of ["-wal", "-journal"] as const) {
       const sidecar = before.sidecars[suffix];
@@ -137,13 +157,12 @@ async function copyStill(file: HeldFile, to: string): Promise<readonly EvidenceF
       const copied = await consume(sidecarChunks(file.path + suffix, sidecar), to + suffix);
       files.push({ name: file.path + suffix, ...copied });
     }
-    if (sameState(before, inspectTarget(file.path))) return files;
-    for (const suffix of ["", "-wal", "-journal"]) rmSync(to + suffix, { force: true });
+    return sameState(before, inspectTarget(file.path)) ? files : null;
+  } catch (cause) {
+    // A log that its writer took away in the middle of it is a change like any other.
+    if (sameState(before, inspectTarget(file.path))) throw cause;
+    return null;
   }
-  throw new LedgerError("STORE_BUSY", `${file.path} changed during each of ${attemptsMax} attempts to copy it`, {
-    details: { path: file.path },
-    hint: "try again when its writer is idle",
-  });
 }
 
 function unsettledMs(target: Target): number {
