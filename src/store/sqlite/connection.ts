@@ -57,7 +57,16 @@ export function pragma(connection: Connection, text: string): unknown {
 }
 
 function open(path: string, mode: ConnectionMode): Connection {
-  return new Database(path, { readonly: mode === "read", fileMustExist: true, timeout: 0 });
+  try {
+    return new Database(path, { readonly: mode === "read", fileMustExist: true, timeout: 0 });
+  } catch (cause) {
+    // The driver's own check, without a code: the directory is gone.
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new LedgerError("STORE_UNAVAILABLE", `${path} cannot be opened: ${cause.message}`, {
+      details: { path },
+      cause,
+    });
+  }
 }
 
 function setPragma(connection: Connection, name: string, value: number): void {

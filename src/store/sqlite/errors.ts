@@ -116,14 +116,21 @@ function classify(found: string, path: string): Verdict {
   }
 }
 
-/** SQLite says "cannot open" for a process without descriptors too; opening anything at all tells the two apart. */
+/** More than opening a ledger takes at once. */
+const descriptorsNeeded = 16;
+
+/** SQLite says "cannot open" for a process without descriptors too. What it had opened by then is closed again when we ask,
+ *  so a process that cannot open a few more files at once counts as one that has reached its limit. */
 function descriptorsExhausted(): boolean {
+  const opened: number[] = [];
   try {
-    closeSync(openSync(devNull, "r"));
+    while (opened.length < descriptorsNeeded) opened.push(openSync(devNull, "r"));
     return false;
   } catch (cause) {
     const code = systemCode(cause);
     return code === "EMFILE" || code === "ENFILE";
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Is the ledger file still the one that was opened? Case A13: files can be deleted or replaced under a running process,
  *  and SQLite goes on writing to what nobody can open any more.
- *  Invariant: nothing is acknowledged unless the file, its log and its shared memory still stand at their paths. */
+ *  Invariants: nothing is acknowledged unless the file, its log and its shared memory still stand at their paths; once one
+ *  was found gone the store writes and reads no more, because what was acknowledged may be gone with it. */
 import { LedgerError } from "../../kernel/errors.js";
 import { identify, sameFile } from "./location.js";
 import type { Identity } from "./location.js";
@@ -10,6 +11,7 @@ export class FileGuard {
   private readonly main: Identity;
   private log: Identity | null = null;
   private memory: Identity | null = null;
+  private failure: LedgerError | null = null;
   private sidecarsKnown = false;
 
   constructor(path: string, main: Identity) {
@@ -19,6 +21,7 @@ export class FileGuard {
 
   /** Refuses unless the file that was opened first still stands at the path. */
   checkMain(): void {
+    if (this.failure !== null) throw this.failure;
     if (!sameFile(identify(this.path), this.main)) throw this.replaced(this.path);
   }
 
@@ -35,6 +38,11 @@ export class FileGuard {
     this.sidecarsKnown = false;
   }
 
+  /** Was something found deleted or replaced? */
+  get failed(): boolean {
+    return this.failure !== null;
+  }
+
   /** Refuses when anything was deleted or replaced; three system calls. */
   check(): void {
     this.checkMain();
@@ -44,9 +52,14 @@ export class FileGuard {
   }
 
   private replaced(path: string): LedgerError {
-    return new LedgerError("STORE_DAMAGED", `${path} must be the file that was opened, found it deleted or replaced`, {
-      details: { path, reason: "replaced" },
-      hint: "stop writing; what was acknowledged is in the files that were removed",
-    });
+    this.failure = new LedgerError(
+      "STORE_DAMAGED",
+      `${path} must be the file that was opened, found it deleted or replaced`,
+      {
+        details: { path, reason: "replaced" },
+        hint: "stop writing; what was acknowledged is in the files that were removed",
+      },
+    );
+    return this.failure;
   }
 }

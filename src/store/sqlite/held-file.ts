@@ -17,30 +17,31 @@ const chunkBytes = 1024 * 1024;
 export class HeldFile {
   readonly path: string;
   private readonly identity: Identity;
-  private readonly connection: Connection | null;
+  private readonly connection: Connection;
   private readonly descriptor: number;
+  /** The descriptor is ours to close, not borrowed. */
+  private readonly owned: boolean;
 
   /** Opens the file that was found at the path; refuses when another stands there by now. */
   constructor(path: string, identity: Identity) {
     this.path = path;
     this.identity = identity;
     const before = new Set(openDescriptors());
-    this.connection = hold(path);
-    const opened = openDescriptors().filter((descriptor) => isFile(descriptor, identity));
-    // The new one first: an older one belongs to a connection that may be closed before us.
-    const found = opened.find((descriptor) => !before.has(descriptor)) ?? opened[0];
-    if (found !== undefined) {
-      this.descriptor = found;
-      return;
+    const connection = hold(path);
+    try {
+      const opened = openDescriptors().filter((descriptor) => isFile(descriptor, identity));
+      // The new one first: an older one belongs to a connection that may be closed before us.
+      const found = opened.find((descriptor) => !before.has(descriptor)) ?? opened[0];
+      if (found === undefined && before.size > 0) throw replaced(path);
+      // Without a list of descriptors it is not a POSIX system, and closing one costs no locks.
+      this.owned = found === undefined;
+      this.descriptor = found ?? openSync(path, constants.O_RDONLY);
+      if (!isFile(this.descriptor, identity)) throw replaced(path);
+      this.connection = connection;
+    } catch (cause) {
+      connection.close();
+      throw cause;
     }
-    this.connection.close();
-    if (before.size > 0) throw replaced(path);
-    // No list of descriptors, so not a POSIX system, and closing one costs no locks.
-    this.connection = null;
-    this.descriptor = openSync(path, constants.O_RDONLY);
-    if (isFile(this.descriptor, identity)) return;
-    closeSync(this.descriptor);
-    throw replaced(path);
   }
 
   /** Up to `length` bytes from an offset. */
@@ -63,8 +64,8 @@ export class HeldFile {
   }
 
   close(): void {
-    if (this.connection === null) closeSync(this.descriptor);
-    else this.connection.close();
+    if (this.owned) closeSync(this.descriptor);
+    this.connection.close();
   }
 }
 

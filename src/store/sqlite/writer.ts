@@ -48,7 +48,8 @@ export class Writer {
   /** Opens the connection: makes the schema in an empty file, and takes the file into WAL mode. */
   async connect(isNew: boolean): Promise<OpenWriter> {
     const { path, busyTimeoutMs, faults, guard } = this.options;
-    const connection = connect(path, "write");
+    // Setting what a connection promises reads the schema, so that another process's lock can be in the way already.
+    const connection = await whenFree(path, "opening", busyTimeoutMs, () => connect(path, "write"));
     try {
       guard.checkMain();
       if (isNew) await whenFree(path, "creating", busyTimeoutMs, () => createSchema(connection, faults));
@@ -83,6 +84,7 @@ export class Writer {
     const release = await this.lock.acquire();
     try {
       this.checkOpen();
+      guard.checkMain();
       const open = this.open ?? (await this.connect(false));
       faults?.("begin", "before");
       guard.check();
@@ -130,7 +132,7 @@ export class Writer {
     try {
       if (this.open === null) return;
       faults?.("fold", "before");
-      this.fold(this.open.connection);
+      if (!this.options.guard.failed) this.fold(this.open.connection);
       faults?.("fold", "after");
       faults?.("close", "before");
     } finally {

@@ -1,0 +1,55 @@
+/** A directory of its own for each test, and what can be seen of a ledger file from outside. */
+import { createHash } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { onTestFinished } from "vitest";
+import { openSqliteStore } from "../../src/store/sqlite/store.js";
+import { write } from "../../src/testing/store-histories.js";
+
+/** An empty directory that goes away with the test. */
+export function emptyDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "store-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** A path in a directory of its own, where nothing stands. */
+export function freshPath(name = "state.ledger"): string {
+  return join(emptyDirectory(), name);
+}
+
+/** A closed ledger file with some entries, in a directory of its own. */
+export async function closedLedger(entries = 3): Promise<string> {
+  const path = freshPath();
+  const store = await openSqliteStore(path);
+  await write(store, { streams: Array.from({ length: entries }, (_, index) => `a/${index % 2}`), contents: ["one"] });
+  await store.close();
+  return path;
+}
+
+/** Names and hashes of all files in a directory: equal when nothing changed. */
+export function listing(directory: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    readdirSync(directory)
+      .sort()
+      .map((name) => [
+        name,
+        createHash("sha256")
+          .update(readFileSync(join(directory, name)))
+          .digest("hex"),
+      ]),
+  );
+}
+
+/** Runs SQL on the file as a person with the sqlite3 shell would. `unsafe` allows changes of the schema's text. */
+export function sql(path: string, text: string, unsafe = false): void {
+  const database = new Database(path);
+  try {
+    if (unsafe) database.unsafeMode(true);
+    database.exec(text);
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,162 @@
+/** Several processes, threads and limits of the operating system, on one ledger file. */
+import { spawnSync } from "node:child_process";
+import { chmodSync, chownSync, readdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { openSqliteStore } from "../../src/store/sqlite/store.js";
+import { read, readAll } from "../../src/testing/store-histories.js";
+import { runChild, startChild } from "../processes/child.js";
+import { closedLedger, freshPath } from "./place.js";
+
+const long = process.env["RUNLEDGER_LONG"] === "1";
+
+interface Written {
+  readonly name: string;
+  readonly n: number;
+  readonly seq: number;
+}
+
+function written(lines: readonly string[]): Written[] {
+  return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Written);
+}
+
+test(
+  "A01 two processes that read and then write lose nothing and fork nothing, and neither is told of the other",
+  { timeout: 120_000 },
+  async () => {
+    const path = await closedLedger();
+    const count = long ? 1_000 : 100;
+
+    const children = await Promise.all(
+      ["one", "two"].map((name) => runChild("store-writer.mjs", [path, name, String(count)])),
+    );
+
+    for (const child of children) expect([child.code, child.stderr]).toEqual([0, ""]);
+    const store = await openSqliteStore(path, { readOnly: true });
+    const entries = await read(store, (reads) => reads.entries(0, 100_000));
+    expect(entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 3 + 4 * count }, (_, index) => index));
+    const heads = await read(store, (reads) => reads.streamHeads(["own/one", "own/two", "shared/1"]));
+    expect(heads.map((head) => head?.rev)).toEqual([count, count, 2 * count]);
+    for (const { name, n, seq } of children.flatMap((child) => written(child.lines))) {
+      expect(JSON.parse(String(entries[seq]!.entry))).toMatchObject({ stream: `own/${name}`, rev: n + 1 });
+    }
+    await store.close();
+    expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
+  },
+);
+
+test("several processes that create the same ledger at once all get it", { timeout: 120_000 }, async () => {
+  for (let round = 0; round < (long ? 20 : 3); round++) {
+    const path = freshPath();
+
+    const children = await Promise.all(
+      ["one", "two", "three"].map((name) => runChild("store-writer.mjs", [path, name, "5"])),
+    );
+
+    expect(children.map((child) => [child.code, child.stderr])).toEqual([
+      [0, ""],
+      [0, ""],
+      [0, ""],
+    ]);
+    const store = await openSqliteStore(path, { readOnly: true });
+    expect(await readAll(store)).toHaveLength(30);
+    await store.close();
+    expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
+  }
+});
+
+test(
+  "a writer that is killed leaves a file that the next one opens, with everything that was acknowledged",
+  { timeout: 120_000 },
+  async () => {
+    const path = await closedLedger();
+    const child = startChild("store-writer.mjs", [path, "one", "100000"]);
+    await child.line('{"name":"one","n":20');
+    child.process.kill("SIGKILL");
+    const { lines } = await child.finished;
+
+    const reader = await openSqliteStore(path, { readOnly: true });
+    const seen = (await readAll(reader)).length;
+    await reader.close();
+    const store = await openSqliteStore(path);
+    const entries = await readAll(store);
+    await store.close();
+
+    expect(entries).toHaveLength(seen);
+    expect((entries.length - 3) % 2).toBe(0);
+    for (const { seq } of written(lines)) expect(seq).toBeLessThan(entries.length);
+    expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
+  },
+);
+
+test("A22 a worker thread that opened the store and threw takes nobody with it", { timeout: 60_000 }, async () => {
+  const path = await closedLedger();
+
+  const child = await runChild("store-worker.mjs", [path]);
+
+  expect([child.code, child.signal, child.stderr]).toEqual([0, null, ""]);
+  expect(child.lines.map((line) => JSON.parse(line) as object)).toEqual([
+    { error: "the worker gives up" },
+    { closed: true },
+  ]);
+  const store = await openSqliteStore(path);
+  expect(await read(store, (reads) => reads.streamHeads(["main/1", "worker/1"]))).toMatchObject([
+    { rev: 2 },
+    { rev: 1 },
+  ]);
+  await store.close();
+  expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
+});
+
+test(
+  "K04 a process without free descriptors is told that, never that the file is damaged, foreign or empty",
+  { timeout: 60_000 },
+  async () => {
+    const path = await closedLedger();
+    const program = fileURLToPath(new URL("../children/store-exhausted.mjs", import.meta.url));
+
+    // 64, not 32: Node's own loader opens that many modules at once. The child then uses up all but a few of them.
+    const child = spawnSync("sh", ["-c", `ulimit -n 64 && exec "$0" "$1" "$2"`, process.execPath, program, path], {
+      encoding: "utf8",
+    });
+
+    expect([child.status, child.stderr]).toEqual([0, ""]);
+    const outcomes = child.stdout
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as { free: number; name: string; ok?: true; code?: string });
+    for (const outcome of outcomes)
+      expect(outcome.ok === true ? outcome : outcome.code).toEqual(
+        outcome.ok === true ? outcome : "RESOURCES_EXHAUSTED",
+      );
+    expect(outcomes.filter(({ ok }) => ok !== true).length).toBeGreaterThan(3);
+    for (const name of ["write", "read", "verify"])
+      expect(outcomes.findLast((outcome) => outcome.name === name)).toMatchObject({ ok: true });
+    expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
+  },
+);
+
+test(
+  "A14 a ledger in a directory that this user cannot write is read in place, and left alone",
+  { timeout: 60_000 },
+  async () => {
+    const path = await closedLedger();
+    const program = fileURLToPath(new URL("../children/store-reader.mjs", import.meta.url));
+    if (process.getuid?.() === 0) for (const each of [path, dirname(path)]) chownSync(each, 65_534, 65_534);
+    chmodSync(path, 0o400);
+    chmodSync(dirname(path), 0o500);
+
+    const child = spawnSync(process.execPath, [program, path], { encoding: "utf8" });
+
+    expect([child.status, child.stderr]).toEqual([0, ""]);
+    expect(JSON.parse(child.stdout)).toEqual({
+      writable: "EACCES",
+      store: { entries: 3, copied: false },
+      raw: { entries: 3, copied: false, problems: [] },
+      write: "READ_ONLY",
+    });
+    chmodSync(dirname(path), 0o700);
+    expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
+  },
+);

@@ -1,0 +1,42 @@
+/** No query of the SQLite adapter scans: the plan of every statement is asked for and read. */
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { schema } from "../../src/store/sqlite/schema.js";
+import { rawStatements, readStatements, writeStatements } from "../../src/store/sqlite/statements.js";
+
+const all = Object.entries({ ...readStatements, ...writeStatements, ...rawStatements });
+
+function plans(sql: string): readonly string[] {
+  const database = new Database(":memory:");
+  for (const each of schema) if (each.sql !== null) database.exec(each.sql);
+  const parameters = Array<number>(sql.split("?").length - 1).fill(1);
+  const rows = database.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...parameters);
+  database.close();
+  return rows.map((row) => row.detail);
+}
+
+test.each(all)("%s does not scan, sort or build an index", (_, query) => {
+  const bad = plans(query.sql).filter((step) => !/^(SEARCH|SCALAR SUBQUERY|SCAN \d+-ROW VALUES CLAUSE)/.test(step));
+
+  expect(bad).toEqual(query.scans === true ? ["SCAN entries"] : []);
+});
+
+test("only the count of the verifier may scan", () => {
+  expect(all.filter(([, query]) => query.scans === true).map(([name]) => name)).toEqual(["entryCount"]);
+});
+
+test("the guards look at the end of a table alone", () => {
+  for (const { type, sql } of schema) {
+    const asked = type === "trigger" ? /\(SELECT max\(\w+\) FROM \w+\)/.exec(sql ?? "")?.[0] : undefined;
+    if (asked !== undefined)
+      expect(plans(`SELECT ${asked}`)).toEqual([
+        "SCAN CONSTANT ROW",
+        "SCALAR SUBQUERY 1",
+        expect.stringMatching(/^SEARCH/),
+      ]);
+  }
+});
+
+test("each statement says what it is for", () => {
+  for (const [, { why }] of all) expect(why).not.toBe("");
+});
