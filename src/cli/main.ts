@@ -1,0 +1,15 @@
+#!/usr/bin/env node
+/** The process around the command. It ends when all is written and closed, never by `process.exit` (case J14). */
+import { exitCodes } from "./exit.js";
+import { runCommandLine } from "./program.js";
+
+// An error that nobody caught would end with 1, which says that the evidence is wrong.
+process.on("uncaughtException", (error) => {
+  process.stderr.write(
+    `runledger: this is a bug in runledger; nothing is known of the evidence\n${error.stack ?? error.message}\n`,
+  );
+  // oxlint-disable-next-line unicorn/no-process-exit -- after an uncaught exception nothing else can be relied upon
+  process.exit(exitCodes.bug);
+});
+
+process.exitCode = await runCommandLine(process.argv.slice(2), process);

@@ -1,0 +1,61 @@
+/** Opening a ledger from the command line: which file, and for reading only unless the verb says that it writes. */
+import { openLedger, openRawReader } from "../index.js";
+import type { Ledger, RawReader } from "../index.js";
+import { UsageError } from "./exit.js";
+import { onInterrupt } from "./interrupt.js";
+import type { Terminal } from "./terminal.js";
+
+const fileDefault = "./state.ledger";
+
+/** The file that the command line means. */
+export function ledgerFile(option: string | undefined, env: Readonly<Record<string, string | undefined>>): string {
+  const file = option ?? (env["RUNLEDGER"] || fileDefault);
+  if (file === "") throw new UsageError("--ledger must name a file, found nothing");
+  if (file === "memory:")
+    throw new UsageError("--ledger must name a file, found memory:", "a memory ledger ends with its process");
+  return file;
+}
+
+/** Opens a ledger for reading, hands it on, and closes it whatever happens. */
+export async function withLedger<Result>(
+  terminal: Terminal,
+  file: string,
+  use: (ledger: Ledger) => Promise<Result>,
+): Promise<Result> {
+  return using(await openLedger(file, { readOnly: true }), async (ledger) => {
+    if ((await ledger.status()).store.copied) await sayCopied(terminal, file);
+    return use(ledger);
+  });
+}
+
+/** Opens the stored rows of a ledger, hands them on, and closes them whatever happens. */
+export async function withRawReader<Result>(
+  terminal: Terminal,
+  file: string,
+  use: (reader: RawReader) => Promise<Result>,
+): Promise<Result> {
+  return using(await openRawReader(file), async (reader) => {
+    if (reader.copied) await sayCopied(terminal, file);
+    return use(reader);
+  });
+}
+
+function sayCopied(terminal: Terminal, file: string): Promise<void> {
+  return terminal.say(`note: ${file} cannot be read where it is; a private copy is read`);
+}
+
+/** An interrupt closes what is open, so that no private copy is left behind, and is then given its way. */
+async function using<Opened extends { close(): Promise<void> }, Result>(
+  opened: Opened,
+  use: (opened: Opened) => Promise<Result>,
+): Promise<Result> {
+  const stop = onInterrupt((signal) => {
+    void opened.close().finally(() => process.kill(process.pid, signal));
+  });
+  try {
+    return await use(opened);
+  } finally {
+    stop();
+    await opened.close();
+  }
+}

@@ -1,0 +1,117 @@
+/** The command `runledger`: its verbs, and how it ends. Runs in the process it is given and never ends it. */
+import { Command, CommanderError } from "commander";
+import { LedgerError } from "../index.js";
+import { version } from "../kernel/version.js";
+import type { CommandLine } from "./arguments.js";
+import { escapeJson } from "./escape.js";
+import { exitCodeOf, exitCodes, OutputFailed, ReaderGone, UsageError } from "./exit.js";
+import { Terminal } from "./terminal.js";
+import type { Surroundings } from "./terminal.js";
+import { addAppend } from "./verbs/append.js";
+import { addCat } from "./verbs/cat.js";
+import { addInit } from "./verbs/init.js";
+import { addLog } from "./verbs/log.js";
+import { addShow } from "./verbs/show.js";
+import { addStatus } from "./verbs/status.js";
+import { addVerify } from "./verbs/verify.js";
+
+const moreHelp = `
+Selectors:
+  @  @~3              the last event; the third before it
+  #123  123           the event at a position (quote the # for your shell)
+  1d0c41              the event whose id starts so, 6 hex digits or more
+  run/r17@9           revision 9 of a stream
+  2026-03-01T12:00    the last event at or before a time, UTC unless it says otherwise
+  A..B  A..  ..B      a range, both ends in it
+
+Exit codes:
+  0    done and verified
+  1    something is wrong with the evidence, or the command was refused
+  2    the command line is not one
+  3    cannot decide: unknown format, unreadable, missing, nothing to check
+  70   a bug in runledger
+  130  interrupted (143 when asked to terminate)
+  141  the reader of the output went away
+
+Data goes to stdout, talk to stderr. Reading verbs open the ledger read-only.`;
+
+/** Runs one command line and returns its exit code, after everything it said has been taken. */
+export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const terminal = new Terminal(surroundings);
+  const line: CommandLine = { terminal, env: surroundings.env, exitCode: exitCodes.done, writes: false };
+  const asJson = args.slice(0, args.includes("--") ? args.indexOf("--") : args.length).includes("--json");
+  try {
+    await buildProgram(line).parseAsync(args, { from: "user" });
+    await terminal.flush();
+    return line.exitCode;
+  } catch (error) {
+    return end(line, error, asJson);
+  }
+}
+
+function buildProgram(line: CommandLine): Command {
+  const program = new Command("runledger")
+    .description("A tamper-evident ledger in one file: append, read, verify.")
+    .version(version)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => line.terminal.queue(text),
+      writeErr: (text) => line.terminal.queueTalk(text),
+      outputError: () => {},
+    })
+    .helpCommand(false)
+    .addHelpText("after", moreHelp);
+  addInit(program, line);
+  addAppend(program, line);
+  addLog(program, line);
+  addShow(program, line);
+  addCat(program, line);
+  addStatus(program, line);
+  addVerify(program, line);
+  return program;
+}
+
+/** Says what went wrong, after the data that went right. */
+async function end({ terminal, writes }: CommandLine, thrown: unknown, asJson: boolean): Promise<number> {
+  let error = thrown instanceof CommanderError ? usageOf(thrown) : thrown;
+  try {
+    if (!(error instanceof ReaderGone)) await terminal.flush();
+  } catch (gone) {
+    error = gone;
+  }
+  const exitCode = error === null ? exitCodes.done : exitCodeOf(error, writes);
+  if (error instanceof LedgerError) await say(terminal, asJson, error.code, error.message, error.details, error.hint);
+  else if (error instanceof UsageError) await say(terminal, asJson, "USAGE", error.message, {}, error.hint);
+  else if (error instanceof OutputFailed) await say(terminal, asJson, "OUTPUT_FAILED", error.message, {}, undefined);
+  else if (exitCode === exitCodes.bug) await sayBug(terminal, error);
+  return exitCode;
+}
+
+async function say(
+  terminal: Terminal,
+  asJson: boolean,
+  code: string,
+  message: string,
+  details: Readonly<Record<string, unknown>>,
+  hint: string | undefined,
+): Promise<void> {
+  await terminal.say(`runledger: ${code}: ${message}`);
+  if (hint !== undefined) await terminal.say(`hint: ${hint}`);
+  if (asJson) await terminal.say(escapeJson(JSON.stringify({ error: { code, message, details, hint: hint ?? null } })));
+}
+
+async function sayBug(terminal: Terminal, error: unknown): Promise<void> {
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  await terminal.say("runledger: this is a bug in runledger; nothing is known of the evidence");
+  for (const each of stack.split("\n")) await terminal.say(each);
+}
+
+/** Help and version are no errors; a command line without a verb has been shown the help. */
+function usageOf(error: CommanderError): UsageError | null {
+  if (error.exitCode === 0) return null;
+  if (error.code === "commander.help") return new UsageError("a verb is needed");
+  return new UsageError(
+    error.message.replace(/^error: /, "").replaceAll("\n", " "),
+    "`runledger VERB --help` shows how a verb is used",
+  );
+}

@@ -1,0 +1,63 @@
+/** `runledger init`: a new ledger, never an old one. Writes. */
+import { lstat } from "node:fs/promises";
+import type { Command } from "commander";
+import { LedgerError, openLedger } from "../../index.js";
+import { parseOrigin } from "../../kernel/names.js";
+import { checked, jsonOption, ledgerOption } from "../arguments.js";
+import type { CommandLine, CommonOptions } from "../arguments.js";
+import { escapeText } from "../escape.js";
+import { ledgerFile } from "../open.js";
+
+interface InitOptions extends CommonOptions {
+  readonly origin?: string;
+}
+
+const moreHelp = `
+Refused (STORE_EXISTS) when the file is there, whatever it holds.
+
+Example:
+  runledger init --ledger audit.ledger --origin example.com/audit`;
+
+export function addInit(program: Command, line: CommandLine): void {
+  program
+    .command("init")
+    .description("create a new ledger")
+    .option(...ledgerOption)
+    .option(
+      "--origin <name>",
+      "the identity of the journal (default: runledger/ and 26 random characters)",
+      checked("--origin", parseOrigin),
+    )
+    .option(...jsonOption)
+    .addHelpText("after", moreHelp)
+    .action((options: InitOptions) => init(line, options));
+}
+
+async function init(line: CommandLine, options: InitOptions): Promise<void> {
+  const { terminal, env } = line;
+  line.writes = true;
+  const file = ledgerFile(options.ledger, env);
+  await refuseExisting(file);
+  const ledger = await openLedger(file, options.origin === undefined ? {} : { origin: options.origin });
+  try {
+    const { origin, format, head } = await ledger.status();
+    const { position, id } = head;
+    if (options.json) await terminal.json({ ledger: file, origin, format, head: { position, id } });
+    else await terminal.line(`created ${escapeText(file)}: ${origin}, format ${format}`);
+  } finally {
+    await ledger.close();
+  }
+}
+
+async function refuseExisting(file: string): Promise<void> {
+  try {
+    await lstat(file);
+  } catch {
+    // What stands in the way of looking stands in the way of creating, and is said there.
+    return;
+  }
+  throw new LedgerError("STORE_EXISTS", `${file} must not be there yet, found it`, {
+    details: { location: file },
+    hint: "`runledger status` shows what it holds",
+  });
+}

@@ -1,0 +1,56 @@
+/** `runledger status`: how a ledger is, without checking it. */
+import type { Command } from "commander";
+import type { LedgerStatus } from "../../index.js";
+import { jsonOption, ledgerOption } from "../arguments.js";
+import type { CommandLine, CommonOptions } from "../arguments.js";
+import { escapeText } from "../escape.js";
+import { grouped, isoTime, sayDuration } from "../figures.js";
+import { ledgerFile, withLedger } from "../open.js";
+
+const moreHelp = `
+It tells how the ledger is; whether it is intact, \`runledger verify\` tells.
+
+Example:
+  runledger status --ledger audit.ledger --json | jq .head.position`;
+
+export function addStatus(program: Command, line: CommandLine): void {
+  program
+    .command("status")
+    .description("tell how a ledger is")
+    .option(...ledgerOption)
+    .option(...jsonOption)
+    .addHelpText("after", moreHelp)
+    .action(async (options: CommonOptions) => {
+      const status = await withLedger(line.terminal, ledgerFile(options.ledger, line.env), (ledger) => ledger.status());
+      if (options.json) await line.terminal.json(status);
+      else
+        for (const [name, value] of describe(status))
+          await line.terminal.line(`${line.terminal.style("dim", name.padEnd(10))}  ${value}`);
+    });
+}
+
+function describe(status: LedgerStatus): (readonly [string, string])[] {
+  const { head, store } = status;
+  return [
+    ["ledger", escapeText(status.location)],
+    ["origin", escapeText(status.origin)],
+    ["format", `${status.format}, incarnation ${status.incarnation}`],
+    ["events", `${grouped(status.size)}, the last is #${head.position}`],
+    ["head", `${head.id} at ${isoTime(head.at)}`],
+    ["contents", grouped(status.contents)],
+    [
+      "clock",
+      status.clockAheadMs === 0 ? "not ahead of this host" : `${sayDuration(status.clockAheadMs)} ahead of this host`,
+    ],
+    ["store", `${store.kind}; what is acknowledged survives ${store.durability}`],
+    ...walOf(store.wal),
+  ];
+}
+
+function walOf(wal: LedgerStatus["store"]["wal"]): (readonly [string, string])[] {
+  if (wal === null) return [];
+  const over = wal.overCap ? ", over its cap" : "";
+  const blocked = wal.checkpointBlocked ? "; a reader holds its checkpoint back" : "";
+  const failed = wal.lastError === null ? "" : `; its last checkpoint failed: ${escapeText(wal.lastError)}`;
+  return [["log", `${grouped(wal.bytes)} bytes written ahead${over}${blocked}${failed}`]];
+}
