@@ -66,7 +66,8 @@ const eventNames = ["type", "data"];
 /** Checks and encodes an append, or throws what is wrong with it. */
 export function prepareAppend(parts: readonly StreamAppend[], options: AppendOptions, preparing: Preparing): PreparedAppend {
   checkMembers(options, "options", optionNames);
-  const labels = parseLabels(options);
+  const cause = parseCause(options.cause);
+  const labels = parseLabels(options, cause?.id);
   const single = parts.length === 1;
   const streams: string[] = [];
   const events: PreparedEvent[] = [];
@@ -90,7 +91,7 @@ export function prepareAppend(parts: readonly StreamAppend[], options: AppendOpt
     checkMembers(each, path, ["stream", "expected"]);
     requirements.push({ stream: parseStream(each.stream, `${path}.stream`), expected: parseExpected(each.expected, `${path}.expected`), path });
   });
-  return { streams, events, requirements, cause: options.cause, weight: events.reduce((sum, event) => sum + weigh(event), 0) };
+  return { streams, events, requirements, cause, weight: events.reduce((sum, event) => sum + weigh(event), 0) };
 }
 
 function prepareEvent(stream: string, event: NewEvent, path: string, labels: EntryLabels, preparing: Preparing): PreparedEvent {
@@ -147,21 +148,23 @@ function parseData(data: unknown, path: string): object {
 function isClassInstance(value: unknown): boolean {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype !== Object.prototype && prototype !== null && !(value instanceof Uint8Array);
+  return prototype !== Object.prototype && prototype !== null && !types.isUint8Array(value);
 }
 
 function isReferenceShaped(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.hasOwn(value, "$content");
 }
 
-function parseLabels(options: AppendLabels): EntryLabels {
-  const { actor, cause, correlation, meta } = options;
-  if (cause !== undefined) {
-    if (typeof cause !== "object" || cause === null) throw invalid("options.cause", "an event, or its position and id", cause);
-    parseInteger(cause.position, "options.cause.position", 0);
-    if (!isDigest(cause.id)) throw invalid("options.cause.id", "64 lower-case hex digits", cause.id);
-  }
-  const labels = { actor, cause: cause?.id, corr: correlation, meta: isEmpty(meta) ? undefined : meta };
+function parseCause(cause: unknown): EventReference | undefined {
+  if (cause === undefined) return undefined;
+  if (typeof cause !== "object" || cause === null) throw invalid("options.cause", "an event, or its position and id", cause);
+  const { position, id } = cause as { readonly position?: unknown; readonly id?: unknown }; // any object may have them
+  if (!isDigest(id)) throw invalid("options.cause.id", "64 lower-case hex digits", id);
+  return { position: parseInteger(position, "options.cause.position", 0), id };
+}
+
+function parseLabels({ actor, correlation, meta }: AppendLabels, cause: string | undefined): EntryLabels {
+  const labels = { actor, cause, corr: correlation, meta: isEmpty(meta) ? undefined : meta };
   try {
     checkLabels(labels);
   } catch (problem) {

@@ -29,7 +29,7 @@ export interface CanonicalOptions {
   readonly pointers?: PointerNode;
   /** Is offered each object that is not plain, and each value that a pointer names; true: taken, the text breaks there. */
   readonly take?: (value: unknown, path: string) => boolean;
-  /** Sees each object with the member `$content`. */
+  /** Sees each object with the member `$content`, once all of it is known to be plain. */
   readonly reference?: (value: object, path: string) => void;
 }
 
@@ -209,7 +209,6 @@ class CanonicalWriter {
       if (name === "__proto__") throw this.refuse("free of members named __proto__", "one");
       const member = this.member(value, name);
       if (member !== undefined) {
-        if (name === "$content") this.options.reference?.(value, this.path(this.keys.length - 1));
         this.text += first ? this.label(name) : `,${this.label(name)}`;
         first = false;
         this.write(member, pointers?.children.get(name));
@@ -218,6 +217,7 @@ class CanonicalWriter {
       this.keys.pop();
     }
     this.text += "}";
+    if (this.options.reference !== undefined && Object.hasOwn(value, "$content") && value["$content"] !== undefined) this.options.reference(value, this.path());
   }
 
   /** Reads a member once, through its descriptor, so that no getter runs. */

@@ -308,13 +308,13 @@ describe("limits and segments", () => {
     expect(refusalOf(() => writeCanonical(value, { ...options, unitsMax: 48 })).code).toBe("LIMIT_EXCEEDED");
   });
 
-  test("each object with the member $content is shown, before its members", () => {
+  test("each object with the member $content is shown, once all of it is known to be plain", () => {
     const seen: [unknown, string][] = [];
     const value = { a: { $content: "x" }, b: [{ $content: { c: { $content: 1 } } }], c: { $content: undefined } };
 
     writeCanonical(value, { path: "data", reference: (found, path) => seen.push([found, path]) });
 
-    expect(seen.map(([, path]) => path)).toEqual(["data.a", "data.b[0]", "data.b[0].$content.c"]);
+    expect(seen.map(([, path]) => path)).toEqual(["data.a", "data.b[0].$content.c", "data.b[0]"]);
     expect(seen[0]?.[0]).toBe(value.a);
   });
 
