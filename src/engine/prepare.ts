@@ -3,7 +3,7 @@
 import { types } from "node:util";
 import { writeCanonical } from "../kernel/canonical.js";
 import { isDigest } from "../kernel/digest.js";
-import { invalid, LedgerError, limit } from "../kernel/errors.js";
+import { invalid, invariant, LedgerError, limit } from "../kernel/errors.js";
 import { dedupeBytesMin, entriesPerTxMax, entryBytesMax, saltBytes } from "../kernel/limits.js";
 import { checkMembers, parseInteger } from "../kernel/members.js";
 import { parseStream, parseType } from "../kernel/names.js";
@@ -133,7 +133,8 @@ export function fillData(event: PreparedEvent, references: readonly ContentRefer
 
 function pend(value: ContentValue, { randomBytes, dedupe }: Preparing): PendingContent {
   const { media } = value;
-  const bytes = ContentValue.bytesOf(value)!; // it is one
+  const bytes = ContentValue.bytesOf(value);
+  invariant(bytes !== undefined, "a content value has bytes");
   const salt = randomBytes(saltBytes);
   const plain = dedupe && bytes.length >= dedupeBytesMin ? plainHash(media, bytes) : null;
   return { media, bytes, salt, digest: contentDigest(media, salt, bytes), plain };

@@ -69,7 +69,11 @@ const faults: readonly Fault[] = [
   { fault: "setter", make: () => Object.defineProperty({}, "a", { set: hostile, enumerable: true }), at: ["a"] },
   { fault: "hidden member", make: () => Object.defineProperty({}, "a", { value: 1 }), at: ["a"] },
   { fault: "toJSON", make: () => ({ toJSON: hostile }) },
-  { fault: "getter named toJSON", make: () => Object.defineProperty({}, "toJSON", { get: hostile, enumerable: true }), at: ["toJSON"] },
+  {
+    fault: "getter named toJSON",
+    make: () => Object.defineProperty({}, "toJSON", { get: hostile, enumerable: true }),
+    at: ["toJSON"],
+  },
   { fault: "toJSON of an array", make: () => Object.defineProperty([], "toJSON", { value: hostile }) },
   { fault: "own __proto__", make: () => JSON.parse('{"a":1,"__proto__":{"b":2}}') as unknown, at: ["__proto__"] },
   { fault: "cycle", make: ownCycle, at: ["a", "a"] },

@@ -44,7 +44,19 @@ export function jsonNumbers(): fc.Arbitrary<number> {
   return fc.oneof(
     fc.integer({ min: -1_000, max: 1_000 }),
     fc.maxSafeInteger(),
-    fc.constantFrom(0, 1e21, -1e21, 1.5, 5e-324, 1e-7, 1e-6, 0.1, Number.MAX_VALUE, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER),
+    fc.constantFrom(
+      0,
+      1e21,
+      -1e21,
+      1.5,
+      5e-324,
+      1e-7,
+      1e-6,
+      0.1,
+      Number.MAX_VALUE,
+      Number.MAX_SAFE_INTEGER,
+      Number.MIN_SAFE_INTEGER,
+    ),
     fc.double({ noNaN: true, noDefaultInfinity: true }).map(printable),
   );
 }
@@ -88,7 +100,13 @@ function jsonTree(): { value: fc.Arbitrary<JsonValue>; object: fc.Arbitrary<Json
 /** Values that are accepted though a round trip changes them: `undefined` members are dropped and `-0` becomes `0`. @public */
 export function acceptedValues(): fc.Arbitrary<unknown> {
   const { value } = fc.letrec<{ value: unknown; object: object; array: unknown[] }>((tie) => ({
-    value: fc.oneof({ depthSize: "small", withCrossShrink: true }, jsonValues(), fc.constant(-0), tie("array"), tie("object")),
+    value: fc.oneof(
+      { depthSize: "small", withCrossShrink: true },
+      jsonValues(),
+      fc.constant(-0),
+      tie("array"),
+      tie("object"),
+    ),
     array: fc.array(tie("value"), { maxLength: 4 }),
     object: fc.dictionary(jsonKeys(), fc.option(tie("value"), { nil: undefined }), { maxKeys: 4 }),
   }));
@@ -145,5 +163,10 @@ export function eventTypes(areas: fc.Arbitrary<string> = areaNames()): fc.Arbitr
 export function metas(): fc.Arbitrary<Readonly<Record<string, string>>> {
   return fc
     .dictionary(labels(), jsonStrings(), { minKeys: 1, maxKeys: 16 })
-    .filter((meta) => !Object.hasOwn(meta, "__proto__") && !Object.hasOwn(meta, "$content") && Buffer.byteLength(canonicalize(meta)) <= 2_048);
+    .filter(
+      (meta) =>
+        !Object.hasOwn(meta, "__proto__") &&
+        !Object.hasOwn(meta, "$content") &&
+        Buffer.byteLength(canonicalize(meta)) <= 2_048,
+    );
 }

@@ -3,7 +3,18 @@ import { types } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { canonicalize, parseCanonical } from "../../src/kernel/canonical.js";
-import { Content, content, contentDigest, contentReferences, ContentValue, isContentReference, isContentValue, parseMedia, plainHash, toContent } from "../../src/journal/content.js";
+import {
+  Content,
+  content,
+  contentDigest,
+  contentReferences,
+  ContentValue,
+  isContentReference,
+  isContentValue,
+  parseMedia,
+  plainHash,
+  toContent,
+} from "../../src/journal/content.js";
 import type { ContentReference } from "../../src/journal/content.js";
 import { jsonValues } from "../../src/testing/arbitraries.js";
 import { everyRefusedValue } from "../../src/testing/arbitraries-refused.js";
@@ -30,7 +41,9 @@ describe("digests", () => {
   });
 
   test("the plain hash is SHA-256 over media type, newline and bytes", () => {
-    expect(plainHash("text/plain", Buffer.from("hej"))).toBe(createHash("sha256").update("text/plain\nhej").digest("hex"));
+    expect(plainHash("text/plain", Buffer.from("hej"))).toBe(
+      createHash("sha256").update("text/plain\nhej").digest("hex"),
+    );
   });
 
   test("the digest depends on each part", () => {
@@ -49,8 +62,12 @@ describe("digests", () => {
 
   test("wrong arguments are refused by name", () => {
     expect(refusalOf(() => contentDigest("a/b", salt.subarray(1), salt)).message).toMatch(/^salt must be 32 bytes/);
-    expect(refusalOf(() => contentDigest("a/b", "x".repeat(32) as unknown as Uint8Array, salt)).code).toBe("INVALID_ARGUMENT");
-    expect(refusalOf(() => contentDigest("a/b", salt, "text" as unknown as Uint8Array)).message).toMatch(/^bytes must be/);
+    expect(refusalOf(() => contentDigest("a/b", "x".repeat(32) as unknown as Uint8Array, salt)).code).toBe(
+      "INVALID_ARGUMENT",
+    );
+    expect(refusalOf(() => contentDigest("a/b", salt, "text" as unknown as Uint8Array)).message).toMatch(
+      /^bytes must be/,
+    );
     expect(refusalOf(() => contentDigest(1 as unknown as string, salt, salt)).message).toMatch(/^media type must be/);
   });
 });
@@ -78,7 +95,9 @@ describe("making content", () => {
   });
 
   test("JSON content is canonical even when bytes are given, and survives the round trip", () => {
-    expect(refusalOf(() => content(Buffer.from('{"b":1, "a":2}'), "application/json")).message).toMatch(/^content must be canonical JSON/);
+    expect(refusalOf(() => content(Buffer.from('{"b":1, "a":2}'), "application/json")).message).toMatch(
+      /^content must be canonical JSON/,
+    );
     expect(refusalOf(() => content(Uint8Array.of(0xff), "application/json")).code).toBe("INVALID_ARGUMENT");
     expect(bytesOf(content(Buffer.from('{"b":1, "a":2}'), "application/json;exact")).toString()).toBe('{"b":1, "a":2}');
 
@@ -93,7 +112,9 @@ describe("making content", () => {
   test("what JSON cannot carry is refused with its path", () => {
     for (const { value, path } of everyRefusedValue()) {
       if (typeof value === "string" || types.isUint8Array(value)) continue; // these are content of another kind
-      expect(refusalOf(() => toContent(value, "events[0].data.note")).details).toMatchObject({ path: path.replace("$", "events[0].data.note") });
+      expect(refusalOf(() => toContent(value, "events[0].data.note")).details).toMatchObject({
+        path: path.replace("$", "events[0].data.note"),
+      });
     }
     expect(refusalOf(() => content("a\ud800")).details).toMatchObject({ expected: "free of lone surrogates" });
     expect(refusalOf(() => content(undefined)).code).toBe("INVALID_ARGUMENT");
@@ -101,7 +122,9 @@ describe("making content", () => {
   });
 
   test("a media type that is not JSON wants a string or bytes", () => {
-    expect(refusalOf(() => content({ a: 1 }, "text/plain")).message).toBe("content must be a string or bytes for media type text/plain, found an object");
+    expect(refusalOf(() => content({ a: 1 }, "text/plain")).message).toBe(
+      "content must be a string or bytes for media type text/plain, found an object",
+    );
   });
 
   test("the caller's bytes may change afterwards; the content does not", () => {
@@ -119,14 +142,20 @@ describe("making content", () => {
 
     expect(content(made)).toBe(made);
     expect(content(made, "text/html")).toBe(made);
-    expect(refusalOf(() => content(made, "text/plain")).message).toMatch(/^content media type must be absent or text\/html/);
+    expect(refusalOf(() => content(made, "text/plain")).message).toMatch(
+      /^content media type must be absent or text\/html/,
+    );
   });
 
   test("only what was made here is content: no forgery, no Proxy", () => {
     const forged = Object.create(ContentValue.prototype) as object;
-    const proxied = new Proxy(content("x"), { getPrototypeOf: () => expect.fail("a trap ran"), has: () => expect.fail("a trap ran") });
+    const proxied = new Proxy(content("x"), {
+      getPrototypeOf: () => expect.fail("a trap ran"),
+      has: () => expect.fail("a trap ran"),
+    });
 
-    for (const value of [forged, proxied, { media: "a/b", size: 1 }, null, undefined, "x"]) expect(isContentValue(value)).toBe(false);
+    for (const value of [forged, proxied, { media: "a/b", size: 1 }, null, undefined, "x"])
+      expect(isContentValue(value)).toBe(false);
     expect(refusalOf(() => content(forged)).code).toBe("INVALID_ARGUMENT");
     expect(refusalOf(() => content(proxied)).code).toBe("INVALID_ARGUMENT");
     expect(refusalOf(() => content(proxied, "text/plain")).code).toBe("INVALID_ARGUMENT");
@@ -134,13 +163,38 @@ describe("making content", () => {
 });
 
 describe("media types", () => {
-  test.each(["a/b", "text/plain;charset=utf-8", "application/vnd.x+json", "application/json; a=\"b\"", `a/${"b".repeat(125)}`, "x-y.z/1_2"])("%s is one", (media) => {
+  test.each([
+    "a/b",
+    "text/plain;charset=utf-8",
+    "application/vnd.x+json",
+    'application/json; a="b"',
+    `a/${"b".repeat(125)}`,
+    "x-y.z/1_2",
+  ])("%s is one", (media) => {
     expect(parseMedia(media, "media")).toBe(media);
   });
 
-  test.each(["", "a", "a/", "/b", "a/b/c", "a b/c", "a/b ", "a/b\n", "a/b;\n", "é/b", "a/b;é", `a/${"b".repeat(126)}`, 1, null, undefined, {}])("%j is none", (media) => {
+  test.each([
+    "",
+    "a",
+    "a/",
+    "/b",
+    "a/b/c",
+    "a b/c",
+    "a/b ",
+    "a/b\n",
+    "a/b;\n",
+    "é/b",
+    "a/b;é",
+    `a/${"b".repeat(126)}`,
+    1,
+    null,
+    undefined,
+    {},
+  ])("%j is none", (media) => {
     expect(refusalOf(() => parseMedia(media, "media")).code).toBe("INVALID_ARGUMENT");
-    if (media !== undefined) expect(refusalOf(() => content("x", media as string)).details).toMatchObject({ path: "content media type" });
+    if (media !== undefined)
+      expect(refusalOf(() => content("x", media as string)).details).toMatchObject({ path: "content media type" });
   });
 });
 
@@ -149,8 +203,12 @@ describe("reading it back", () => {
     expect(new Content("text/plain", Buffer.from("å")).text()).toBe("å");
     expect(refusalOf(() => new Content("text/plain", Uint8Array.of(0xff)).text()).code).toBe("INVALID_ARGUMENT");
     expect(new Content("application/json", Buffer.from('{"a":1}')).json()).toEqual({ a: 1 });
-    expect(refusalOf(() => new Content("text/plain", Buffer.from("{}")).json()).message).toMatch(/^content media type must be application\/json/);
-    expect(refusalOf(() => new Content("application/json", Buffer.from('{"a": 1}')).json()).code).toBe("INVALID_ARGUMENT");
+    expect(refusalOf(() => new Content("text/plain", Buffer.from("{}")).json()).message).toMatch(
+      /^content media type must be application\/json/,
+    );
+    expect(refusalOf(() => new Content("application/json", Buffer.from('{"a": 1}')).json()).code).toBe(
+      "INVALID_ARGUMENT",
+    );
   });
 });
 
@@ -186,7 +244,15 @@ describe("references", () => {
   test("references are found in the order of the canonical text, and what only looks like one is told", () => {
     const at = (n: number): ContentReference => ({ ...reference, n });
     const broken: unknown[] = [];
-    const data = { z: at(5), "10": at(2), "9": [at(3), { b: at(4) }], "": at(1), a: { $content: "no" }, b: null, c: "x" };
+    const data = {
+      z: at(5),
+      "10": at(2),
+      "9": [at(3), { b: at(4) }],
+      "": at(1),
+      a: { $content: "no" },
+      b: null,
+      c: "x",
+    };
 
     const found = contentReferences(data, (value) => broken.push(value));
 
@@ -202,14 +268,20 @@ describe("references", () => {
         { depthSize: "medium" },
         fc.nat(1_000).map((n) => ({ ...reference, n: n + 1 })),
         fc.array(tie("node"), { maxLength: 4 }),
-        fc.dictionary(fc.string({ unit: "binary", maxLength: 4 }).filter((key) => key !== "__proto__" && key !== "$content"), tie("node"), { maxKeys: 4 }),
+        fc.dictionary(
+          fc.string({ unit: "binary", maxLength: 4 }).filter((key) => key !== "__proto__" && key !== "$content"),
+          tie("node"),
+          { maxKeys: 4 },
+        ),
       ),
     }));
 
     fc.assert(
       fc.property(withReferences.node, (value) => {
         const text = canonicalize(value);
-        const inText = [...text.matchAll(/\{"\$content":"[0-9a-f]{64}","bytes":3,"n":(\d+)\}/g)].map((match) => Number(match[1]));
+        const inText = [...text.matchAll(/\{"\$content":"[0-9a-f]{64}","bytes":3,"n":(\d+)\}/g)].map((match) =>
+          Number(match[1]),
+        );
 
         expect(contentReferences(parseCanonical(text)).map((each) => each.n)).toEqual(inText);
       }),

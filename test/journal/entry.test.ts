@@ -3,7 +3,16 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { canonicalize } from "../../src/kernel/canonical.js";
 import { LedgerError } from "../../src/kernel/errors.js";
-import { checkLabels, encodeEntry, entryId, EntryProblem, entryTemplate, formatVersion, parseEntry, zeroId } from "../../src/journal/entry.js";
+import {
+  checkLabels,
+  encodeEntry,
+  entryId,
+  EntryProblem,
+  entryTemplate,
+  formatVersion,
+  parseEntry,
+  zeroId,
+} from "../../src/journal/entry.js";
 import { refusalOf } from "../kernel/refusal.js";
 import { drafts, encode, fieldsOf, histories, places } from "./histories.js";
 
@@ -64,9 +73,16 @@ describe("the text of an entry", () => {
   });
 
   test("with no optional field", () => {
-    expect(encodeEntry(entryTemplate("a/1", "a.b", 2, {}), "{}", { seq: 0, prev: zeroId, txFirst: 0, txCount: 1, rev: 1, at: 0 })).toBe(
-      `{"at":0,"data":{},"prev":"${zeros}","rev":1,"seq":0,"stream":"a/1","tv":2,"tx":[0,1],"type":"a.b","v":1}`,
-    );
+    expect(
+      encodeEntry(entryTemplate("a/1", "a.b", 2, {}), "{}", {
+        seq: 0,
+        prev: zeroId,
+        txFirst: 0,
+        txCount: 1,
+        rev: 1,
+        at: 0,
+      }),
+    ).toBe(`{"at":0,"data":{},"prev":"${zeros}","rev":1,"seq":0,"stream":"a/1","tv":2,"tx":[0,1],"type":"a.b","v":1}`);
     expect(zeroId).toBe(zeros);
     expect(formatVersion).toBe(1);
   });
@@ -124,7 +140,8 @@ describe("the text of an entry", () => {
 
   test("the text is independent of what follows it: a prefix or a longer text is no entry", () => {
     const text = canonicalize(full);
-    for (let length = 0; length < text.length; length++) expect(problemOf(() => parseEntry(text.slice(0, length))).kind).toBe("canonical");
+    for (let length = 0; length < text.length; length++)
+      expect(problemOf(() => parseEntry(text.slice(0, length))).kind).toBe("canonical");
     expect(problemOf(() => parseEntry(`${text}\n`)).kind).toBe("canonical");
     expect(problemOf(() => parseEntry(text + text)).kind).toBe("canonical");
   });
@@ -134,7 +151,22 @@ describe("G-16 every field is checked when it is read, and the problem names it"
   const wrong: Record<string, readonly unknown[]> = {
     seq: [-1, 1.5, "7", null, 2 ** 60 * 2 ** 20, 5, 9],
     prev: ["", "AB".repeat(32), "ab".repeat(31), `${"ab".repeat(32)}a`, 0, null, "g".repeat(64)],
-    tx: [[], [6], [6, 3, 1], "6,3", { 0: 6, 1: 3 }, [7.5, 1], [-1, 9], [8, 1], [6, 1], [6, 0], [6, -1], ["6", 3], [0, 10_001], null],
+    tx: [
+      [],
+      [6],
+      [6, 3, 1],
+      "6,3",
+      { 0: 6, 1: 3 },
+      [7.5, 1],
+      [-1, 9],
+      [8, 1],
+      [6, 1],
+      [6, 0],
+      [6, -1],
+      ["6", 3],
+      [0, 10_001],
+      null,
+    ],
     stream: ["", "run", "run/", "/r", "Run/r", "run/\u0001", `run/${"n".repeat(513)}`, 1, null],
     rev: [0, -1, 1.5, "2", null],
     type: ["", "run", "run.", "Run.started", "run.Started", "run.a.b", `run.${"a".repeat(125)}`, 1, null],
@@ -144,7 +176,20 @@ describe("G-16 every field is checked when it is read, and the problem names it"
     command: ["", "c\u0000", "c".repeat(513), 1, null],
     cause: ["", "CD".repeat(32), "cd", 7, null],
     corr: ["", "\u007f", "c".repeat(513), 1, null],
-    fence: [[], ["k", 1], ["k", 1, 1, 1], ["", 1, 1], [1, 1, 1], ["k", 0, 1], ["k", 1, 0], ["k", 1.5, 1], ["k", 1, "1"], "k", null, {}],
+    fence: [
+      [],
+      ["k", 1],
+      ["k", 1, 1, 1],
+      ["", 1, 1],
+      [1, 1, 1],
+      ["k", 0, 1],
+      ["k", 1, 0],
+      ["k", 1.5, 1],
+      ["k", 1, "1"],
+      "k",
+      null,
+      {},
+    ],
     meta: [{}, [], "a", null, { a: 1 }, { a: null }, { "": "x" }, { "a\n": "x" }, { a: "x".repeat(2_048) }],
     data: [[], "x", 1, null, true],
   };
@@ -156,7 +201,9 @@ describe("G-16 every field is checked when it is read, and the problem names it"
       return { value, kind, field: /^[a-z]+/.exec(path)?.[0] };
     });
 
-    expect(found).toEqual(wrong[name]?.map((value) => ({ value, kind: "field", field: outsideItsTx.has(value) ? "tx" : name })));
+    expect(found).toEqual(
+      wrong[name]?.map((value) => ({ value, kind: "field", field: outsideItsTx.has(value) ? "tx" : name })),
+    );
   });
 
   test.each(["seq", "prev", "tx", "stream", "rev", "type", "tv", "at", "data"])("%s must be there", (name) => {
@@ -169,11 +216,14 @@ describe("G-16 every field is checked when it is read, and the problem names it"
     expect(parseEntry(canonicalize({ ...full, [name]: undefined }))).not.toHaveProperty(name);
   });
 
-  test.each(["extra", "V", "id", "hash", "", "toJSON", "constructor", "$content", "version"])("a field %j makes it no entry", (name) => {
-    const problem = problemWith({ [name]: 1 });
-    expect(problem.kind).toBe("field");
-    expect(problem.path).toBe(name);
-  });
+  test.each(["extra", "V", "id", "hash", "", "toJSON", "constructor", "$content", "version"])(
+    "a field %j makes it no entry",
+    (name) => {
+      const problem = problemWith({ [name]: 1 });
+      expect(problem.kind).toBe("field");
+      expect(problem.path).toBe(name);
+    },
+  );
 
   test.each([0, 2, "1", 1.5, null, undefined, true, [1]])("T33 format version %j is another format", (v) => {
     const problem = problemWith({ v });
@@ -187,17 +237,24 @@ describe("G-16 every field is checked when it is read, and the problem names it"
   });
 
   test("T29 a time that is not whole ms is refused", () => {
-    for (const at of [1_767_225_600_000.5, "2016-12-31T23:59:60Z", 1e300]) expect(problemWith({ at })).toMatchObject({ path: "at" });
+    for (const at of [1_767_225_600_000.5, "2016-12-31T23:59:60Z", 1e300])
+      expect(problemWith({ at })).toMatchObject({ path: "at" });
     expect(parseEntry(canonicalize({ ...full, at: 8.64e15 })).at).toBe(8.64e15);
   });
 
   test("B08 a time with digits below the ms is refused in bytes too", () => {
-    expect(problemOf(() => parseEntry(canonicalize(full).replace('"at":1767225600000', '"at":1767225600000.25')))).toMatchObject({ kind: "field", path: "at" });
+    expect(
+      problemOf(() => parseEntry(canonicalize(full).replace('"at":1767225600000', '"at":1767225600000.25'))),
+    ).toMatchObject({ kind: "field", path: "at" });
   });
 
   test("T30 revisions of −1, 0 and 2^53 are refused", () => {
     const text = canonicalize(full);
-    for (const rev of ["-1", "0"]) expect(problemOf(() => parseEntry(text.replace('"rev":2', `"rev":${rev}`)))).toMatchObject({ kind: "field", path: "rev" });
+    for (const rev of ["-1", "0"])
+      expect(problemOf(() => parseEntry(text.replace('"rev":2', `"rev":${rev}`)))).toMatchObject({
+        kind: "field",
+        path: "rev",
+      });
     expect(problemOf(() => parseEntry(text.replace('"rev":2', '"rev":9007199254740992'))).kind).toBe("canonical");
   });
 
@@ -211,10 +268,24 @@ describe("G-16 every field is checked when it is read, and the problem names it"
 
 describe("labels on the way in", () => {
   test("hostile labels are refused without being called into", () => {
-    const trap = new Proxy({}, { get: () => expect.fail("a trap ran"), ownKeys: () => expect.fail("a trap ran"), getPrototypeOf: () => expect.fail("a trap ran") });
+    const trap = new Proxy(
+      {},
+      {
+        get: () => expect.fail("a trap ran"),
+        ownKeys: () => expect.fail("a trap ran"),
+        getPrototypeOf: () => expect.fail("a trap ran"),
+      },
+    );
     const getter = Object.defineProperty({}, "a", { get: () => expect.fail("a getter ran"), enumerable: true });
 
-    for (const meta of [trap, getter, { a: trap }, { toJSON: () => ({}) }, new Map([["a", "b"]]), JSON.parse('{"__proto__":"x"}')]) {
+    for (const meta of [
+      trap,
+      getter,
+      { a: trap },
+      { toJSON: () => ({}) },
+      new Map([["a", "b"]]),
+      JSON.parse('{"__proto__":"x"}'),
+    ]) {
       expect(problemOf(() => checkLabels({ meta })).path).toMatch(/^meta/);
     }
   });
@@ -235,7 +306,9 @@ describe("ids", () => {
   const text = `{"at":0,"data":{},"prev":"${zeros}","rev":1,"seq":0,"stream":"a/1","tv":1,"tx":[0,1],"type":"a.b","v":1}`;
 
   test("an id is SHA-256 over a zero byte and the bytes", () => {
-    const expected = createHash("sha256").update(Buffer.concat([Uint8Array.of(0), Buffer.from(text)])).digest("hex");
+    const expected = createHash("sha256")
+      .update(Buffer.concat([Uint8Array.of(0), Buffer.from(text)]))
+      .digest("hex");
 
     expect(entryId(text)).toBe(expected);
     expect(entryId(Buffer.from(text))).toBe(expected);
@@ -256,7 +329,16 @@ describe("ids", () => {
   });
 
   test("what is neither text nor bytes is refused", () => {
-    for (const value of [undefined, null, 5, {}, [1], new ArrayBuffer(2), new Uint16Array(2), new Proxy(new Uint8Array(1), {})]) {
+    for (const value of [
+      undefined,
+      null,
+      5,
+      {},
+      [1],
+      new ArrayBuffer(2),
+      new Uint16Array(2),
+      new Proxy(new Uint8Array(1), {}),
+    ]) {
       expect(refusalOf(() => entryId(value as string)).code).toBe("INVALID_ARGUMENT");
     }
   });
@@ -290,7 +372,11 @@ describe("T35 no bytes play two roles", () => {
   test("T35 an entry that quotes two hashes is hashed as an entry", () => {
     const text = canonicalize({ ...full, data: { left: left.toString("hex"), right: right.toString("hex") } });
 
-    expect(entryId(text)).not.toBe(createHash("sha256").update(Buffer.concat([Uint8Array.of(1), left, right])).digest("hex"));
+    expect(entryId(text)).not.toBe(
+      createHash("sha256")
+        .update(Buffer.concat([Uint8Array.of(1), left, right]))
+        .digest("hex"),
+    );
     expect(Buffer.from(text)[0]).toBe(0x7b);
   });
 

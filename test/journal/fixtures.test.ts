@@ -32,7 +32,12 @@ function entriesOf(lines: readonly Line[]): { id: string; entry: string }[] {
 }
 
 test("no fixture was changed or taken away", () => {
-  const found = names.map((name) => [name, createHash("sha256").update(readFileSync(new URL(name, folder))).digest("hex")]);
+  const found = names.map((name) => [
+    name,
+    createHash("sha256")
+      .update(readFileSync(new URL(name, folder)))
+      .digest("hex"),
+  ]);
 
   expect(Object.fromEntries(found)).toEqual(evidence);
 });
@@ -61,12 +66,19 @@ describe.each(names)("fixtures/format/%s", (name) => {
   });
 
   test("has contents that hash to the digests which its entries name", () => {
-    const named = new Map(entriesOf(lines).flatMap(({ entry }) => contentReferences(parseEntry(entry).data)).map((reference) => [reference.n, reference]));
+    const named = new Map(
+      entriesOf(lines)
+        .flatMap(({ entry }) => contentReferences(parseEntry(entry).data))
+        .map((reference) => [reference.n, reference]),
+    );
     for (const line of lines) {
       if ("digest" in line) expect(line.digest).toBe(named.get(line.n)?.$content);
       if (!("media" in line)) continue;
       const bytes = Buffer.from(line.bytes, "base64");
-      expect(named.get(line.n)).toMatchObject({ $content: contentDigest(line.media, Buffer.from(line.salt, "base64"), bytes), bytes: bytes.length });
+      expect(named.get(line.n)).toMatchObject({
+        $content: contentDigest(line.media, Buffer.from(line.salt, "base64"), bytes),
+        bytes: bytes.length,
+      });
     }
   });
 
@@ -74,9 +86,12 @@ describe.each(names)("fixtures/format/%s", (name) => {
     const entries = entriesOf(lines);
     for (const at of new Set([0, Math.floor(entries.length / 2), entries.length - 1])) {
       const line = entries[at] ?? expect.fail("no entry");
-      const where = lines.indexOf(line as Line);
+      const where = lines.indexOf(line);
       const changed = { id: line.id, entry: line.entry.replace('"v":1}', '"v":1 }') };
-      const resealed = { ...line, entry: line.entry.replace(/"at":(\d+)/, (_, time: string) => `"at":${Number(time) + 1}`) };
+      const resealed = {
+        ...line,
+        entry: line.entry.replace(/"at":(\d+)/, (_, time: string) => `"at":${Number(time) + 1}`),
+      };
 
       expect(checkJournal(lines.with(where, changed)).map((problem) => problem.code)).toContain("E_CANON");
       expect(checkJournal(lines.with(where, changed)).map((problem) => problem.code)).toContain("E_ID");
@@ -96,7 +111,8 @@ describe("the second implementation and the first", () => {
       for (const byte of [0x00, 0x20, 0x22, 0x30, 0x39, 0x41, 0x5c, 0x7b, 0x7d, 0xc3, 0xff, (bytes[at] ?? 0) ^ 1]) {
         const changed = Buffer.from(bytes);
         changed[at] = byte;
-        if ((typeof readEntry(changed) === "string") !== refuses(changed)) disagreements.push(`${at}: ${changed.toString("latin1")}`);
+        if ((typeof readEntry(changed) === "string") !== refuses(changed))
+          disagreements.push(`${at}: ${changed.toString("latin1")}`);
         if (idOf(changed) !== entryId(changed)) disagreements.push(`${at}: id`);
       }
     }

@@ -1,23 +1,38 @@
 import { createPrivateKey, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { acceptsConsistency, acceptsInclusion, checkJournal, digestOf, idOf, openNote, readEntry, rootOf } from "./second-implementation.js";
+import {
+  acceptsConsistency,
+  acceptsInclusion,
+  checkJournal,
+  digestOf,
+  idOf,
+  openNote,
+  readEntry,
+  rootOf,
+} from "./second-implementation.js";
 import type { Line } from "./second-implementation.js";
 
 // Everything below is read out of the page, so that the page cannot go on saying what is no longer true.
 const page = readFileSync(new URL("../../src/FORMAT.md", import.meta.url), "utf8");
 const example = page.slice(page.indexOf("## 15. Worked example"));
 
-const entries = [...example.matchAll(/^Entry (\d+), (\d+) bytes, id `([0-9a-f]{64})`:\n\n```json\n(.*)\n```$/gm)].map((found) => ({
-  seq: Number(found[1]),
-  bytes: Number(found[2]),
-  id: found[3] ?? "",
-  entry: found[4] ?? "",
-}));
+const entries = [...example.matchAll(/^Entry (\d+), (\d+) bytes, id `([0-9a-f]{64})`:\n\n```json\n(.*)\n```$/gm)].map(
+  (found) => ({
+    seq: Number(found[1]),
+    bytes: Number(found[2]),
+    id: found[3] ?? "",
+    entry: found[4] ?? "",
+  }),
+);
 const leaves = entries.map(({ entry }) => Buffer.from(idOf(Buffer.from(entry)), "hex"));
-const roots = [...example.matchAll(/^\| (\d+) \| `([0-9a-f]{64})` \|$/gm)].map((found) => ({ size: Number(found[1]), root: found[2] ?? "" }));
+const roots = [...example.matchAll(/^\| (\d+) \| `([0-9a-f]{64})` \|$/gm)].map((found) => ({
+  size: Number(found[1]),
+  root: found[2] ?? "",
+}));
 const [, media = "", salt = "", bytes = "", digest = ""] =
-  /^Content 1, media type `([^`]*)`, salt `([^`]*)`, bytes `([^`]*)` .*, digest `([0-9a-f]{64})`\.$/m.exec(example) ?? [];
+  /^Content 1, media type `([^`]*)`, salt `([^`]*)`, bytes `([^`]*)` .*, digest `([0-9a-f]{64})`\.$/m.exec(example) ??
+  [];
 
 function hashes(start: string): Buffer[] {
   const line = example.split("\n").find((each) => each.startsWith(start)) ?? "";
@@ -73,9 +88,15 @@ describe("the worked example of FORMAT.md", () => {
     expect(openNote(note.replace("\n4\n", "\n3\n"), verifierKey)).toBeNull();
 
     const seed = Buffer.from(Array.from({ length: 32 }, (_, index) => index));
-    const key = createPrivateKey({ key: Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), seed]), format: "der", type: "pkcs8" });
+    const key = createPrivateKey({
+      key: Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), seed]),
+      format: "der",
+      type: "pkcs8",
+    });
     const body = note.slice(0, note.indexOf("\n\n") + 1);
-    expect(note).toContain(Buffer.concat([Buffer.from("9baf461a", "hex"), sign(null, Buffer.from(body), key)]).toString("base64"));
+    expect(note).toContain(
+      Buffer.concat([Buffer.from("9baf461a", "hex"), sign(null, Buffer.from(body), key)]).toString("base64"),
+    );
   });
 });
 

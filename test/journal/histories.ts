@@ -14,8 +14,13 @@ export interface Draft {
   readonly data: JsonObject;
 }
 
-const integers = (min: number): fc.Arbitrary<number> => fc.oneof(fc.integer({ min, max: 1_000 }), fc.maxSafeNat().map((value) => Math.max(value, min)));
-const digests = (): fc.Arbitrary<string> => fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString("hex"));
+const integers = (min: number): fc.Arbitrary<number> =>
+  fc.oneof(
+    fc.integer({ min, max: 1_000 }),
+    fc.maxSafeNat().map((value) => Math.max(value, min)),
+  );
+const digests = (): fc.Arbitrary<string> =>
+  fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString("hex"));
 const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
 
 export function drafts(): fc.Arbitrary<Draft> {
@@ -45,7 +50,14 @@ export function places(): fc.Arbitrary<EntryPlace> {
       rev: integers(1),
       at: fc.integer({ min: 0, max: 8.64e15 }),
     })
-    .map(({ txFirst, offset, more, prev, rev, at }) => ({ seq: txFirst + offset, prev, txFirst, txCount: Math.min(offset + 1 + more, 10_000), rev, at }));
+    .map(({ txFirst, offset, more, prev, rev, at }) => ({
+      seq: txFirst + offset,
+      prev,
+      txFirst,
+      txCount: Math.min(offset + 1 + more, 10_000),
+      rev,
+      at,
+    }));
 }
 
 export function encode(draft: Draft, place: EntryPlace): string {
@@ -56,7 +68,19 @@ export function encode(draft: Draft, place: EntryPlace): string {
 export function fieldsOf(draft: Draft, place: EntryPlace): EntryFields {
   const present = Object.fromEntries(Object.entries(draft.labels).filter(([, value]) => value !== undefined));
   const { seq, prev, txFirst, txCount, rev, at } = place;
-  return { v: 1, seq, prev, tx: [txFirst, txCount], stream: draft.stream, rev, type: draft.type, tv: draft.tv, at, ...present, data: draft.data };
+  return {
+    v: 1,
+    seq,
+    prev,
+    tx: [txFirst, txCount],
+    stream: draft.stream,
+    rev,
+    type: draft.type,
+    tv: draft.tv,
+    at,
+    ...present,
+    data: draft.data,
+  };
 }
 
 /** A whole journal of a few appends: chained, dense, with revisions counted by stream. */
@@ -74,7 +98,10 @@ export function histories(): fc.Arbitrary<readonly string[]> {
       for (const [draft, stream] of events) {
         const rev = (revisions.get(stream) ?? 0) + 1;
         revisions.set(stream, rev);
-        const entry = encode({ ...draft, stream }, { seq: entries.length, prev, txFirst, txCount: events.length, rev, at });
+        const entry = encode(
+          { ...draft, stream },
+          { seq: entries.length, prev, txFirst, txCount: events.length, rev, at },
+        );
         entries.push(entry);
         prev = entryId(entry);
       }

@@ -9,7 +9,19 @@ import { refusalOf } from "../kernel/refusal.js";
 const MiB = 1024 * 1024;
 
 function entryWith(change: Record<string, unknown>): string {
-  return canonicalize({ v: 1, seq: 0, prev: "0".repeat(64), tx: [0, 1], stream: "a/1", rev: 1, type: "a.b", tv: 1, at: 0, data: {}, ...change });
+  return canonicalize({
+    v: 1,
+    seq: 0,
+    prev: "0".repeat(64),
+    tx: [0, 1],
+    stream: "a/1",
+    rev: 1,
+    type: "a.b",
+    tv: 1,
+    at: 0,
+    data: {},
+    ...change,
+  });
 }
 
 function pathOf(text: string): string | undefined {
@@ -42,7 +54,8 @@ describe("each limit of the format, at it and one beyond", () => {
   });
 
   test("meta has at most 16 members", () => {
-    const meta = (members: number): object => Object.fromEntries(Array.from({ length: members }, (_, index) => [`k${index}`, ""]));
+    const meta = (members: number): object =>
+      Object.fromEntries(Array.from({ length: members }, (_, index) => [`k${index}`, ""]));
 
     expect(pathOf(entryWith({ meta: meta(16) }))).toBeUndefined();
     expect(pathOf(entryWith({ meta: meta(17) }))).toBe("meta");
@@ -59,14 +72,23 @@ describe("each limit of the format, at it and one beyond", () => {
   });
 
   test("an actor and a key of meta have at most 128 units", () => {
-    for (const change of [(name: string) => ({ actor: name }), (name: string) => ({ meta: { [name]: "" } }), (name: string) => ({ type: `a.${name.slice(2)}` })]) {
+    for (const change of [
+      (name: string) => ({ actor: name }),
+      (name: string) => ({ meta: { [name]: "" } }),
+      (name: string) => ({ type: `a.${name.slice(2)}` }),
+    ]) {
       expect(pathOf(entryWith(change("n".repeat(128))))).toBeUndefined();
       expect(pathOf(entryWith(change("n".repeat(129))))).toBeDefined();
     }
   });
 
   test("command, correlation, claim key and stream name have at most 512 units", () => {
-    for (const change of [(key: string) => ({ command: key }), (key: string) => ({ corr: key }), (key: string) => ({ fence: [key, 1, 1] }), (key: string) => ({ stream: `a/${key}` })]) {
+    for (const change of [
+      (key: string) => ({ command: key }),
+      (key: string) => ({ corr: key }),
+      (key: string) => ({ fence: [key, 1, 1] }),
+      (key: string) => ({ stream: `a/${key}` }),
+    ]) {
       expect(pathOf(entryWith(change("k".repeat(512))))).toBeUndefined();
       expect(pathOf(entryWith(change("k".repeat(513))))).toBeDefined();
     }
@@ -82,12 +104,18 @@ describe("each limit of the format, at it and one beyond", () => {
 
     expect(content(nested(128)).media).toBe("application/json");
     expect(refusalOf(() => content(nested(129))).code).toBe("LIMIT_EXCEEDED");
-    expect(refusalOf(() => new Content("application/json", Buffer.from(`${"[".repeat(129)}${"]".repeat(129)}`)).json()).code).toBe("LIMIT_EXCEEDED");
+    expect(
+      refusalOf(() => new Content("application/json", Buffer.from(`${"[".repeat(129)}${"]".repeat(129)}`)).json()).code,
+    ).toBe("LIMIT_EXCEEDED");
   });
 
   test("a content has at most 64 MiB, counted as bytes: as bytes, as text, as JSON", () => {
     expect(content(new Uint8Array(64 * MiB)).size).toBe(64 * MiB);
-    expect(refusalOf(() => content(new Uint8Array(64 * MiB + 1))).details).toMatchObject({ limit: "bytes", max: 64 * MiB, found: 64 * MiB + 1 });
+    expect(refusalOf(() => content(new Uint8Array(64 * MiB + 1))).details).toMatchObject({
+      limit: "bytes",
+      max: 64 * MiB,
+      found: 64 * MiB + 1,
+    });
 
     expect(content("é".repeat(32 * MiB)).size).toBe(64 * MiB);
     expect(refusalOf(() => content("é".repeat(32 * MiB) + "x")).code).toBe("LIMIT_EXCEEDED");
@@ -106,7 +134,10 @@ describe("each limit of the format, at it and one beyond", () => {
 
   test("a salt has 32 bytes", () => {
     expect(contentDigest("a/b", new Uint8Array(32), new Uint8Array(0))).toHaveLength(64);
-    for (const bytes of [0, 31, 33]) expect(refusalOf(() => contentDigest("a/b", new Uint8Array(bytes), new Uint8Array(0))).code).toBe("INVALID_ARGUMENT");
+    for (const bytes of [0, 31, 33])
+      expect(refusalOf(() => contentDigest("a/b", new Uint8Array(bytes), new Uint8Array(0))).code).toBe(
+        "INVALID_ARGUMENT",
+      );
   });
 
   test("a time is at most what a Date can show", () => {
@@ -118,7 +149,12 @@ describe("each limit of the format, at it and one beyond", () => {
 
 test("the limits are what FORMAT.md says", () => {
   const format = readFileSync(new URL("../../src/FORMAT.md", import.meta.url), "utf8");
-  const stated = new Map([...format.matchAll(/^\| ([^|]+) \| ([0-9,]+) \| `([A-Za-z]+)` \|$/gm)].map((row) => [row[3], Number(row[2]?.replaceAll(",", ""))]));
+  const stated = new Map(
+    [...format.matchAll(/^\| ([^|]+) \| ([0-9,]+) \| `([A-Za-z]+)` \|$/gm)].map((row) => [
+      row[3],
+      Number(row[2]?.replaceAll(",", "")),
+    ]),
+  );
 
   expect(Object.fromEntries(stated)).toEqual({
     entryBytesMax: limits.entryBytesMax,

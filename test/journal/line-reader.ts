@@ -1,6 +1,13 @@
 /** A raw reader over a journal in JSON Lines form, so that `verify` can judge a fixture without any store. */
 import { contentDigest, plainHash } from "../../src/journal/content.js";
-import type { RawContent, RawEntry, RawReader, RawStream, RawStreamPage, RawType } from "../../src/journal/raw-reader.js";
+import type {
+  RawContent,
+  RawEntry,
+  RawReader,
+  RawStream,
+  RawStreamPage,
+  RawType,
+} from "../../src/journal/raw-reader.js";
 import type { Line } from "./second-implementation.js";
 
 export function readLines(text: string): Line[] {
@@ -31,21 +38,56 @@ export function lineReader(lines: readonly Line[]): RawReader {
       if (number < 0) number = streams.push({ name, seqs: [] }) - 1;
       if (!types.includes(type)) types.push(type);
       const seqs = streams[number]?.seqs ?? [];
-      entries.push({ seq, id: line.id, stream: number + 1, rev, before: seqs.at(-1) ?? null, type: types.indexOf(type) + 1, at, skew: 0, entry: line.entry });
+      entries.push({
+        seq,
+        id: line.id,
+        stream: number + 1,
+        rev,
+        before: seqs.at(-1) ?? null,
+        type: types.indexOf(type) + 1,
+        at,
+        skew: 0,
+        entry: line.entry,
+      });
       seqs.push(seq);
     } else if ("media" in line) {
       const [salt, bytes] = [Buffer.from(line.salt, "base64"), Buffer.from(line.bytes, "base64")];
       const plain = bytes.length < 1_024 ? null : plainHash(line.media, bytes);
-      contents.push({ n: line.n, digest: contentDigest(line.media, salt, bytes), media: line.media, salt, bytes, plain, erased: null });
+      contents.push({
+        n: line.n,
+        digest: contentDigest(line.media, salt, bytes),
+        media: line.media,
+        salt,
+        bytes,
+        plain,
+        erased: null,
+      });
     } else if ("erased" in line) {
-      contents.push({ n: line.n, digest: line.digest, media: null, salt: null, bytes: null, plain: null, erased: line.erased });
+      contents.push({
+        n: line.n,
+        digest: line.digest,
+        media: null,
+        salt: null,
+        bytes: null,
+        plain: null,
+        erased: line.erased,
+      });
     }
   }
   contents.sort((left, right) => Number(left.n) - Number(right.n));
-  const streamRows: RawStream[] = streams.map(({ name, seqs }, index) => ({ id: index + 1, name, rev: seqs.length, seq: seqs.at(-1) }));
+  const streamRows: RawStream[] = streams.map(({ name, seqs }, index) => ({
+    id: index + 1,
+    name,
+    rev: seqs.length,
+    seq: seqs.at(-1),
+  }));
   const typeRows: RawType[] = types.map((name, index) => ({ id: index + 1, name }));
   const pages: RawStreamPage[] = streams.flatMap(({ seqs }, index) =>
-    Array.from({ length: Math.floor(seqs.length / 256) }, (_, page) => ({ stream: index + 1, page, seqs: seqs.slice(page * 256, page * 256 + 256) })),
+    Array.from({ length: Math.floor(seqs.length / 256) }, (_, page) => ({
+      stream: index + 1,
+      page,
+      seqs: seqs.slice(page * 256, page * 256 + 256),
+    })),
   );
   const after = <T>(rows: readonly T[], key: (row: T) => unknown, last: number | null, limit: number): readonly T[] =>
     rows.filter((row) => last === null || Number(key(row)) > last).slice(0, limit);
@@ -63,7 +105,14 @@ export function lineReader(lines: readonly Line[]): RawReader {
     streams: async (last, limit) => after(streamRows, (row) => row.id, last, limit),
     types: async () => typeRows,
     streamPages: async (last, limit) =>
-      pages.filter((row) => last === null || Number(row.stream) > last.stream || (row.stream === last.stream && Number(row.page) > last.page)).slice(0, limit),
+      pages
+        .filter(
+          (row) =>
+            last === null ||
+            Number(row.stream) > last.stream ||
+            (row.stream === last.stream && Number(row.page) > last.page),
+        )
+        .slice(0, limit),
     contents: async (last, limit) => after(contents, (row) => row.n, last, limit),
     close: async () => {},
   };

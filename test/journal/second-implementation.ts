@@ -71,7 +71,8 @@ const isHash = (value: unknown): value is string => typeof value === "string" &&
 const isText = (value: unknown, unitsMax: number): value is string =>
   // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   typeof value === "string" && value.length > 0 && value.length <= unitsMax && !/[\u0000-\u001f\u007f]/.test(value);
-const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 const isArea = (value: unknown): boolean => typeof value === "string" && /^[a-z][a-zA-Z0-9-]{0,31}$/.test(value);
 
 function isStream(value: unknown): value is string {
@@ -91,7 +92,13 @@ function isMeta(value: unknown): boolean {
 }
 
 function isFence(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 3 && isText(value[0], 512) && isInteger(value[1], 1) && isInteger(value[2], 1);
+  return (
+    Array.isArray(value) &&
+    value.length === 3 &&
+    isText(value[0], 512) &&
+    isInteger(value[1], 1) &&
+    isInteger(value[2], 1)
+  );
 }
 
 function isTx(value: unknown, seq: unknown): boolean {
@@ -100,7 +107,9 @@ function isTx(value: unknown, seq: unknown): boolean {
   return isInteger(first, 0) && isInteger(count, 1, 10_000) && isInteger(seq, first, first + count - 1);
 }
 
-const members: Readonly<Record<string, { readonly optional?: boolean; readonly is: (value: unknown, fields: Fields) => boolean }>> = {
+const members: Readonly<
+  Record<string, { readonly optional?: boolean; readonly is: (value: unknown, fields: Fields) => boolean }>
+> = {
   v: { is: (value) => value === 1 },
   seq: { is: (value) => isInteger(value, 0) },
   prev: { is: isHash },
@@ -169,10 +178,13 @@ function referencesIn(value: Json): (Reference | null)[] {
   if (Array.isArray(value)) return (value as Json[]).flatMap(referencesIn);
   if (!isObject(value)) return [];
   if (!Object.hasOwn(value, "$content")) {
-    return Object.keys(value).sort().flatMap((name) => referencesIn(value[name] ?? null));
+    return Object.keys(value)
+      .sort()
+      .flatMap((name) => referencesIn(value[name] ?? null));
   }
   const { $content, bytes, n } = value;
-  const sound = Object.keys(value).length === 3 && isHash($content) && isInteger(bytes, 0, 67_108_864) && isInteger(n, 1);
+  const sound =
+    Object.keys(value).length === 3 && isHash($content) && isInteger(bytes, 0, 67_108_864) && isInteger(n, 1);
   return [sound ? { digest: $content, bytes, n } : null];
 }
 
@@ -201,7 +213,13 @@ export function acceptsInclusion(leaf: Buffer, m: number, n: number, proof: read
   return m < n && last === 0 && hash.equals(root);
 }
 
-export function acceptsConsistency(m: number, rootM: Buffer, n: number, rootN: Buffer, proof: readonly Buffer[]): boolean {
+export function acceptsConsistency(
+  m: number,
+  rootM: Buffer,
+  n: number,
+  rootN: Buffer,
+  proof: readonly Buffer[],
+): boolean {
   if (m === n) return proof.length === 0 && rootM.equals(rootN);
   const powerOfTwo = Number.isInteger(Math.log2(m));
   const [head, ...rest] = powerOfTwo ? [rootM, ...proof] : proof;
@@ -224,7 +242,10 @@ const half = (value: number): number => Math.floor(value / 2);
 // Section 9.
 
 /** Does the note verify under the key? Answers its three lines. */
-export function openNote(note: string, verifierKey: string): { readonly origin: string; readonly size: number; readonly root: Buffer } | null {
+export function openNote(
+  note: string,
+  verifierKey: string,
+): { readonly origin: string; readonly size: number; readonly root: Buffer } | null {
   const [, name = "", id = "", encoded = ""] = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/.exec(verifierKey) ?? [];
   const key = Buffer.from(encoded, "base64");
   if (key.length !== 33 || key[0] !== 1) return null;
@@ -249,7 +270,15 @@ export function openNote(note: string, verifierKey: string): { readonly origin: 
 
 // Section 10.
 
-const ownTypes = new Set(["journal.opened", "journal.keyChanged", "journal.bound", "journal.restored", "journal.attested", "area.defined", "content.erased"]);
+const ownTypes = new Set([
+  "journal.opened",
+  "journal.keyChanged",
+  "journal.bound",
+  "journal.restored",
+  "journal.attested",
+  "area.defined",
+  "content.erased",
+]);
 
 /** Checks a journal in JSON Lines form; an empty list means that it is valid. */
 export function checkJournal(lines: readonly Line[]): Problem[] {
@@ -274,8 +303,10 @@ export function checkJournal(lines: readonly Line[]): Problem[] {
     checkOwn(fields, report);
     const [first, count] = fields.tx;
     const inside = seq < tx.first + tx.count;
-    if (inside ? first !== tx.first || count !== tx.count || fields.at !== tx.at : first !== seq) report("E_TX", `[${first},${count}] at ${fields.at}`);
-    if (!inside && (fields.at < tx.at || (seq > 0 && fields.at > tx.at + 31_622_400_000))) report("W_CLOCK", `${tx.at} then ${fields.at}`);
+    if (inside ? first !== tx.first || count !== tx.count || fields.at !== tx.at : first !== seq)
+      report("E_TX", `[${first},${count}] at ${fields.at}`);
+    if (!inside && (fields.at < tx.at || (seq > 0 && fields.at > tx.at + 31_622_400_000)))
+      report("W_CLOCK", `${tx.at} then ${fields.at}`);
     tx = { first, count, at: fields.at };
     const revision = (revisions.get(fields.stream) ?? 0) + 1;
     if (fields.rev !== revision) report("E_REV", `want ${revision}, have ${fields.rev}`);
@@ -285,8 +316,10 @@ export function checkJournal(lines: readonly Line[]): Problem[] {
       const known = reference === null ? undefined : named[reference.n - 1];
       if (reference === null) report("E_CONTENT_REFERENCE", "malformed");
       else if (known !== undefined) {
-        if (known.digest !== reference.digest || known.bytes !== reference.bytes) report("E_CONTENT_REFERENCE", `content ${reference.n} differs`);
-      } else if (reference.n !== named.length + 1) report("E_CONTENT_NUMBER", `want ${named.length + 1}, have ${reference.n}`);
+        if (known.digest !== reference.digest || known.bytes !== reference.bytes)
+          report("E_CONTENT_REFERENCE", `content ${reference.n} differs`);
+      } else if (reference.n !== named.length + 1)
+        report("E_CONTENT_NUMBER", `want ${named.length + 1}, have ${reference.n}`);
       else {
         named.push(reference);
         namedAt.push(seq);
@@ -300,7 +333,8 @@ export function checkJournal(lines: readonly Line[]): Problem[] {
     if (!Array.isArray(digests) || digests.length === 0) return report("E_ERASURE", "no digests");
     for (const digest of digests as unknown[]) {
       const at = named.findIndex((reference) => reference.digest === digest);
-      if (!isHash(digest) || at < 0 || (namedAt[at] ?? seq) >= seq) report("E_ERASURE", `${JSON.stringify(digest)} was not named before`);
+      if (!isHash(digest) || at < 0 || (namedAt[at] ?? seq) >= seq)
+        report("E_ERASURE", `${JSON.stringify(digest)} was not named before`);
       else if (!erasedBy.has(digest)) erasedBy.set(digest, seq);
     }
   };
@@ -309,7 +343,8 @@ export function checkJournal(lines: readonly Line[]): Problem[] {
     if ("entry" in line) entry(Buffer.from(line.entry), line.id);
     else if ("root" in line) {
       const root = rootOf(ids.slice(0, line.size).map((id) => Buffer.from(id, "hex"))).toString("hex");
-      if (line.size > ids.length || root !== line.root) problems.push({ code: "E_ROOT", seq: null, message: `of ${line.size}` });
+      if (line.size > ids.length || root !== line.root)
+        problems.push({ code: "E_ROOT", seq: null, message: `of ${line.size}` });
     } else {
       const reference = named[line.n - 1];
       const report = (code: string): void => void problems.push({ code, seq: null, message: `content ${line.n}` });
@@ -326,9 +361,11 @@ export function checkJournal(lines: readonly Line[]): Problem[] {
       }
     }
   }
-  if (ids.length > 0 && ids.length !== tx.first + tx.count) problems.push({ code: "E_TX_INCOMPLETE", seq: ids.length - 1, message: `[${tx.first},${tx.count}]` });
+  if (ids.length > 0 && ids.length !== tx.first + tx.count)
+    problems.push({ code: "E_TX_INCOMPLETE", seq: ids.length - 1, message: `[${tx.first},${tx.count}]` });
   named.forEach((reference, index) => {
-    if (!stored.has(index + 1)) problems.push({ code: "E_CONTENT_MISSING", seq: namedAt[index] ?? null, message: reference.digest });
+    if (!stored.has(index + 1))
+      problems.push({ code: "E_CONTENT_MISSING", seq: namedAt[index] ?? null, message: reference.digest });
   });
   return problems;
 }
@@ -337,14 +374,21 @@ function checkOwn({ seq, stream, type, data }: Entry, report: (code: string, mes
   const own = stream === "journal/main";
   if (seq === 0) {
     const { engine, format, incarnation, nonce, origin } = data;
-    const sound = typeof engine === "string" && format === 1 && incarnation === 1 && typeof nonce === "string" && Buffer.from(nonce, "base64").length === 16;
+    const sound =
+      typeof engine === "string" &&
+      format === 1 &&
+      incarnation === 1 &&
+      typeof nonce === "string" &&
+      Buffer.from(nonce, "base64").length === 16;
     const isOrigin = typeof origin === "string" && /^[a-z0-9][a-z0-9./-]{0,127}$/.test(origin);
     if (!own || type !== "journal.opened" || !sound || !isOrigin) report("E_GENESIS", type);
     return;
   }
   const reserved = ["journal", "area", "content"].includes(type.slice(0, type.indexOf(".")));
-  if (own ? !ownTypes.has(type) || type === "journal.opened" : reserved || stream.startsWith("journal/")) report("E_JOURNAL_EVENT", `${type} on ${stream}`);
+  if (own ? !ownTypes.has(type) || type === "journal.opened" : reserved || stream.startsWith("journal/"))
+    report("E_JOURNAL_EVENT", `${type} on ${stream}`);
   if (type !== "area.defined") return;
   const { area, kinds, open } = data;
-  if (!isArea(area) || typeof open !== "boolean" || !Array.isArray(kinds) || !kinds.every(isArea)) report("E_JOURNAL_EVENT", "area.defined");
+  if (!isArea(area) || typeof open !== "boolean" || !Array.isArray(kinds) || !kinds.every(isArea))
+    report("E_JOURNAL_EVENT", "area.defined");
 }

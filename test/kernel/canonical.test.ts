@@ -37,7 +37,9 @@ describe("what is accepted", () => {
   test("a member named constructor, prototype, toString or $content is data", () => {
     const value = { constructor: { prototype: { admin: true } }, toString: 1, hasOwnProperty: 2, $content: 3 };
 
-    expect(canonicalize(value)).toBe('{"$content":3,"constructor":{"prototype":{"admin":true}},"hasOwnProperty":2,"toString":1}');
+    expect(canonicalize(value)).toBe(
+      '{"$content":3,"constructor":{"prototype":{"admin":true}},"hasOwnProperty":2,"toString":1}',
+    );
     expect(({} as { admin?: boolean }).admin).toBeUndefined();
   });
 
@@ -62,7 +64,9 @@ describe("what is refused", () => {
       const alone = refusalOf(() => canonicalize(value));
       expect(alone.code).toBe("INVALID_ARGUMENT");
       expect(alone.details).toMatchObject({ path });
-      expect(alone.message).toBe(`${path} must be ${String(alone.details["expected"])}, found ${String(alone.details["found"])}`);
+      expect(alone.message).toBe(
+        `${path} must be ${String(alone.details["expected"])}, found ${String(alone.details["found"])}`,
+      );
 
       const inside = refusalOf(() => canonicalize({ a: 1, list: [0, { "two words": value }] }));
       expect(inside.code).toBe("INVALID_ARGUMENT");
@@ -71,7 +75,9 @@ describe("what is refused", () => {
   );
 
   test("a message says what was expected and what was found, in a sentence", () => {
-    const messages = [{ a: [NaN] }, { a: new Date(0) }, [undefined], { "a b": 1n }].map((value) => refusalOf(() => canonicalize(value)).message);
+    const messages = [{ a: [NaN] }, { a: new Date(0) }, [undefined], { "a b": 1n }].map(
+      (value) => refusalOf(() => canonicalize(value)).message,
+    );
 
     expect(messages).toEqual([
       "$.a[0] must be a finite number, found NaN",
@@ -103,7 +109,10 @@ describe("what is refused", () => {
     const toJSON = { value: () => expect.fail("toJSON ran"), configurable: true };
     const getter = { get: () => expect.fail("a getter ran"), configurable: true };
 
-    for (const [prototype, value] of [[Object.prototype, { a: 1 }], [Array.prototype, [1]]] as const) {
+    for (const [prototype, value] of [
+      [Object.prototype, { a: 1 }],
+      [Array.prototype, [1]],
+    ] as const) {
       for (const descriptor of [toJSON, getter]) {
         Object.defineProperty(prototype, "toJSON", descriptor);
         try {
@@ -148,10 +157,31 @@ describe("undefined, zero and numbers", () => {
   });
 
   test("T45 what cannot be kept exactly is refused, in a value and in text", () => {
-    for (const value of [NaN, Infinity, -Infinity, 2 ** 53, 2 ** 53 + 2, -(2 ** 53), 1e20, 999_999_999_999_999_900_000]) {
+    for (const value of [
+      NaN,
+      Infinity,
+      -Infinity,
+      2 ** 53,
+      2 ** 53 + 2,
+      -(2 ** 53),
+      1e20,
+      999_999_999_999_999_900_000,
+    ]) {
       expect(refusalOf(() => canonicalize({ x: value })).details).toMatchObject({ path: "$.x" });
     }
-    for (const text of ["[-0]", "[1e400]", "[9007199254740993]", "[9007199254740992]", "[NaN]", "[1.0]", "[1E2]", "[01]", "[+1]", "[.5]", "[1.]"]) {
+    for (const text of [
+      "[-0]",
+      "[1e400]",
+      "[9007199254740993]",
+      "[9007199254740992]",
+      "[NaN]",
+      "[1.0]",
+      "[1E2]",
+      "[01]",
+      "[+1]",
+      "[.5]",
+      "[1.]",
+    ]) {
       expect(refusalOf(() => parseCanonical(text)).code).toBe("INVALID_ARGUMENT");
     }
   });
@@ -167,7 +197,10 @@ describe("undefined, zero and numbers", () => {
 
 describe("Unicode", () => {
   test("C01 a lone surrogate is refused in a value and in a key, with the path; pairs and U+FFFD pass", () => {
-    expect(refusalOf(() => canonicalize({ a: ["\ud800"] })).details).toMatchObject({ path: "$.a[0]", expected: "free of lone surrogates" });
+    expect(refusalOf(() => canonicalize({ a: ["\ud800"] })).details).toMatchObject({
+      path: "$.a[0]",
+      expected: "free of lone surrogates",
+    });
     expect(refusalOf(() => canonicalize({ a: { "\ud800": 1 } })).details).toMatchObject({ path: '$.a["\\ud800"]' });
     expect(refusalOf(() => canonicalize("\udc00\ud800")).code).toBe("INVALID_ARGUMENT");
 
@@ -188,13 +221,25 @@ describe("Unicode", () => {
     expect(parseCanonical(text)).toEqual({ "e\u0301": 1, é: 2 });
   });
 
-  test.each(["\u0000", "\u001b[2J", "\u202e\u2066", "\u0085", "\ufeff", "\u{e0001}"])("T46 %j is stored exactly", (text) => {
-    expect(parseCanonical(Buffer.from(canonicalize({ [text]: text })))).toEqual({ [text]: text });
-  });
+  test.each(["\u0000", "\u001b[2J", "\u202e\u2066", "\u0085", "\ufeff", "\u{e0001}"])(
+    "T46 %j is stored exactly",
+    (text) => {
+      expect(parseCanonical(Buffer.from(canonicalize({ [text]: text })))).toEqual({ [text]: text });
+    },
+  );
 
   test("malformed UTF-8 is refused, never replaced", () => {
-    for (const bytes of [[0xff], [0xc3], [0xf0, 0x9f, 0x98], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80]]) {
-      expect(refusalOf(() => decodeUtf8(Uint8Array.from(bytes), "there")).message).toBe("there must be well-formed UTF-8");
+    for (const bytes of [
+      [0xff],
+      [0xc3],
+      [0xf0, 0x9f, 0x98],
+      [0xc0, 0x80],
+      [0xed, 0xa0, 0x80],
+      [0xf4, 0x90, 0x80, 0x80],
+    ]) {
+      expect(refusalOf(() => decodeUtf8(Uint8Array.from(bytes), "there")).message).toBe(
+        "there must be well-formed UTF-8",
+      );
     }
     expect(decodeUtf8(Uint8Array.of(0xef, 0xbb, 0xbf), "there")).toBe("\ufeff");
   });
@@ -204,7 +249,9 @@ describe("shape", () => {
   test("C09 an object that occurs twice is no cycle: it equals two copies", () => {
     const shared = { a: [1] };
 
-    expect(canonicalize({ x: shared, y: shared, z: [shared, shared] })).toBe('{"x":{"a":[1]},"y":{"a":[1]},"z":[{"a":[1]},{"a":[1]}]}');
+    expect(canonicalize({ x: shared, y: shared, z: [shared, shared] })).toBe(
+      '{"x":{"a":[1]},"y":{"a":[1]},"z":[{"a":[1]},{"a":[1]}]}',
+    );
   });
 
   test("C09 a true cycle is refused by name, where it closes", () => {
@@ -240,7 +287,10 @@ describe("shape", () => {
 
   test("C11 a Date is refused, valid or not; null never takes its place", () => {
     for (const date of [new Date(NaN), new Date(0), new Date(8.64e15)]) {
-      expect(refusalOf(() => canonicalize({ when: date })).details).toMatchObject({ path: "$.when", found: "an instance of Date" });
+      expect(refusalOf(() => canonicalize({ when: date })).details).toMatchObject({
+        path: "$.when",
+        found: "an instance of Date",
+      });
     }
   });
 });
@@ -264,7 +314,9 @@ describe("the way in from text", () => {
   });
 
   test("the refusal says where the spelling differs, and under which name", () => {
-    expect(refusalOf(() => parseCanonical('{"a": 1}', "line 7")).message).toBe("line 7 must be canonical JSON, found another spelling at unit 5");
+    expect(refusalOf(() => parseCanonical('{"a": 1}', "line 7")).message).toBe(
+      "line 7 must be canonical JSON, found another spelling at unit 5",
+    );
     expect(refusalOf(() => parseCanonical('{"a":1} ')).details).toMatchObject({ unit: 7 });
   });
 });
@@ -282,11 +334,16 @@ describe("limits and segments", () => {
 
   test("64 Mi units are the limit where nobody sets one", () => {
     expect(canonicalize("x".repeat(canonicalUnitsMax - 2)).length).toBe(canonicalUnitsMax);
-    expect(refusalOf(() => canonicalize("x".repeat(canonicalUnitsMax - 1))).details).toMatchObject({ max: canonicalUnitsMax });
+    expect(refusalOf(() => canonicalize("x".repeat(canonicalUnitsMax - 1))).details).toMatchObject({
+      max: canonicalUnitsMax,
+    });
   });
 
   test("a text that is set aside in pieces is the same text", () => {
-    const value = { list: Array.from({ length: 50_000 }, (_, index) => ({ index, text: "é".repeat(index % 7) })), long: "x".repeat(200_000) };
+    const value = {
+      list: Array.from({ length: 50_000 }, (_, index) => ({ index, text: "é".repeat(index % 7) })),
+      long: "x".repeat(200_000),
+    };
 
     expect(canonicalize(value)).toBe(JSON.stringify(value));
   });
@@ -303,7 +360,10 @@ describe("limits and segments", () => {
     const value = { a: 1, bytes: new Uint8Array(2), note: { deep: true }, other: { note: "stays" } };
 
     expect(writeCanonical(value, options)).toEqual(['{"a":1,"bytes":', ',"note":', ',"other":{"note":"stays"}}']);
-    expect(taken).toEqual([[new Uint8Array(2), "$.bytes"], [{ deep: true }, "$.note"]]);
+    expect(taken).toEqual([
+      [new Uint8Array(2), "$.bytes"],
+      [{ deep: true }, "$.note"],
+    ]);
     expect(writeCanonical(value, { ...options, unitsMax: 49 }).join("").length).toBe(49);
     expect(refusalOf(() => writeCanonical(value, { ...options, unitsMax: 48 })).code).toBe("LIMIT_EXCEEDED");
   });
@@ -321,7 +381,9 @@ describe("limits and segments", () => {
   test("a Proxy behind a pointer is refused before anyone is offered it", () => {
     const pointers = { leaf: false, children: new Map([["note", { leaf: true, children: new Map() }]]) };
 
-    const refusal = refusalOf(() => writeCanonical({ note: new Proxy({}, {}) }, { pointers, take: () => expect.fail("offered") }));
+    const refusal = refusalOf(() =>
+      writeCanonical({ note: new Proxy({}, {}) }, { pointers, take: () => expect.fail("offered") }),
+    );
 
     expect(refusal.details).toMatchObject({ path: "$.note", found: "a Proxy" });
   });

@@ -17,14 +17,26 @@ describe("times", () => {
     expect(parseTime(value, "at")).toBe(ms);
   });
 
-  test.each([undefined, null, "", "2026-01-01", "0", 1.5, NaN, Infinity, 2 ** 53, 8.64e15 + 2, 1n, {}, [0], new Proxy(new Date(0), {})])(
-    "G-07 %o is refused",
-    (value) => {
-      const refusal = refusalOf(() => parseTime(value, "at"));
-      expect(refusal.code).toBe("INVALID_ARGUMENT");
-      expect(refusal.details).toMatchObject({ path: "at" });
-    },
-  );
+  test.each([
+    undefined,
+    null,
+    "",
+    "2026-01-01",
+    "0",
+    1.5,
+    NaN,
+    Infinity,
+    2 ** 53,
+    8.64e15 + 2,
+    1n,
+    {},
+    [0],
+    new Proxy(new Date(0), {}),
+  ])("G-07 %o is refused", (value) => {
+    const refusal = refusalOf(() => parseTime(value, "at"));
+    expect(refusal.code).toBe("INVALID_ARGUMENT");
+    expect(refusal.details).toMatchObject({ path: "at" });
+  });
 
   test("C11 an invalid Date, NaN and 8.64e15+1 are refused with what was found", () => {
     expect(refusalOf(() => parseTime(new Date(NaN), "at")).details).toMatchObject({ found: "NaN" });
@@ -50,7 +62,9 @@ describe("times", () => {
 
   test("B08 fractions of a ms are refused, never rounded", () => {
     expect(refusalOf(() => parseTime(1_767_225_600_000.25, "at")).code).toBe("INVALID_ARGUMENT");
-    expect(refusalOf(() => parseTime(performance.timeOrigin + 0.5 - (performance.timeOrigin % 1), "at")).code).toBe("INVALID_ARGUMENT");
+    expect(refusalOf(() => parseTime(performance.timeOrigin + 0.5 - (performance.timeOrigin % 1), "at")).code).toBe(
+      "INVALID_ARGUMENT",
+    );
   });
 
   test("B08 the host's clock shows whole ms", () => {

@@ -17,13 +17,20 @@ function nested(levels: number, wrap: (inner: unknown) => unknown): unknown {
 
 describe("T44 a hostile value is refused with a code, and the process lives", () => {
   test("T44 100,000 levels of objects, of arrays, of both", () => {
-    for (const wrap of [(inner: unknown) => ({ a: inner }), (inner: unknown) => [inner], (inner: unknown) => [{ a: inner }]]) {
+    for (const wrap of [
+      (inner: unknown) => ({ a: inner }),
+      (inner: unknown) => [inner],
+      (inner: unknown) => [{ a: inner }],
+    ]) {
       expect(refusalOf(() => asData(nested(100_000, wrap))).code).toBe("LIMIT_EXCEEDED");
     }
   });
 
   test("T44 100,000 levels in text", () => {
-    for (const text of ["[".repeat(100_000) + "]".repeat(100_000), '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000)]) {
+    for (const text of [
+      "[".repeat(100_000) + "]".repeat(100_000),
+      '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000),
+    ]) {
       expect(refusalOf(() => parseCanonical(text)).code).toBe("LIMIT_EXCEEDED");
       expect(refusalOf(() => parseCanonical(text.slice(1))).code).toBe("INVALID_ARGUMENT");
     }
@@ -54,7 +61,9 @@ describe("T44 a hostile value is refused with a code, and the process lives", ()
 
     expect(refusalOf(() => asData({ [long]: { [long]: NaN } })).message.length).toBeLessThan(1_000);
     expect(refusalOf(() => asData({ a: `${"y".repeat(1_000)}\ud800` })).message.length).toBeLessThan(1_000);
-    expect(refusalOf(() => asData(nested(129, (inner) => ({ [long.slice(0, 300)]: inner })))).message.length).toBeLessThan(1_000);
+    expect(
+      refusalOf(() => asData(nested(129, (inner) => ({ [long.slice(0, 300)]: inner })))).message.length,
+    ).toBeLessThan(1_000);
   });
 
   test("T44 ten thousand nested arrays that come round to the first", () => {
@@ -111,7 +120,13 @@ describe("T44 a hostile value is refused with a code, and the process lives", ()
       }
     }
 
-    for (const value of [{ toJSON }, [{ toJSON }], new Dressed(), Object.create({ toJSON }), Object.assign(Object.create(null), { toJSON })]) {
+    for (const value of [
+      { toJSON },
+      [{ toJSON }],
+      new Dressed(),
+      Object.create({ toJSON }),
+      Object.assign(Object.create(null), { toJSON }),
+    ]) {
       expect(refusalOf(() => asData(value)).code).toBe("INVALID_ARGUMENT");
     }
     expect(called).toBe(0);
@@ -121,8 +136,12 @@ describe("T44 a hostile value is refused with a code, and the process lives", ()
     const before = Object.getOwnPropertyNames(Object.prototype).sort();
 
     expect(refusalOf(() => asData(JSON.parse('{"__proto__":{"admin":true}}'))).code).toBe("INVALID_ARGUMENT");
-    expect(asData(JSON.parse('{"constructor":{"prototype":{"admin":true}}}'))).toBe('{"constructor":{"prototype":{"admin":true}}}');
-    expect(canonicalize(parseCanonical('{"constructor":{"prototype":{"admin":true}}}'))).toBe('{"constructor":{"prototype":{"admin":true}}}');
+    expect(asData(JSON.parse('{"constructor":{"prototype":{"admin":true}}}'))).toBe(
+      '{"constructor":{"prototype":{"admin":true}}}',
+    );
+    expect(canonicalize(parseCanonical('{"constructor":{"prototype":{"admin":true}}}'))).toBe(
+      '{"constructor":{"prototype":{"admin":true}}}',
+    );
 
     expect(({} as { admin?: boolean }).admin).toBeUndefined();
     expect(Object.getOwnPropertyNames(Object.prototype).sort()).toEqual(before);

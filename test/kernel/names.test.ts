@@ -1,9 +1,42 @@
 import { describe, expect, test } from "vitest";
-import { areaOf, kindOf, parseArea, parseKey, parseLabel, parseName, parseOrigin, parseRunId, parseStream, parseTaskId, parseType } from "../../src/kernel/names.js";
+import {
+  areaOf,
+  kindOf,
+  parseArea,
+  parseKey,
+  parseLabel,
+  parseName,
+  parseOrigin,
+  parseRunId,
+  parseStream,
+  parseTaskId,
+  parseType,
+} from "../../src/kernel/names.js";
 import { refusalOf } from "./refusal.js";
 
-const notStrings: readonly unknown[] = [undefined, null, 1, true, {}, ["a"], Symbol("s"), 1n, Object("a"), new Proxy({}, {})];
-const parsers = { parseName, parseKey, parseLabel, parseRunId, parseTaskId, parseArea, parseOrigin, parseStream, parseType };
+const notStrings: readonly unknown[] = [
+  undefined,
+  null,
+  1,
+  true,
+  {},
+  ["a"],
+  Symbol("s"),
+  1n,
+  Object("a"),
+  new Proxy({}, {}),
+];
+const parsers = {
+  parseName,
+  parseKey,
+  parseLabel,
+  parseRunId,
+  parseTaskId,
+  parseArea,
+  parseOrigin,
+  parseStream,
+  parseType,
+};
 
 test.each(Object.entries(parsers))("%s refuses what is no string, and says where", (_name, parse) => {
   for (const value of [...notStrings, ""]) {
@@ -40,7 +73,21 @@ describe("names", () => {
 });
 
 describe("keys", () => {
-  test.each(["a", "0", " ", "a/b", "../x", "é", "e\u0301", "😀", "CON", "\u0085", "\u2028", "k".repeat(512), "😀".repeat(256)])("G-02 %j is a key", (key) => {
+  test.each([
+    "a",
+    "0",
+    " ",
+    "a/b",
+    "../x",
+    "é",
+    "e\u0301",
+    "😀",
+    "CON",
+    "\u0085",
+    "\u2028",
+    "k".repeat(512),
+    "😀".repeat(256),
+  ])("G-02 %j is a key", (key) => {
     expect(parseKey(key, "key")).toBe(key);
   });
 
@@ -72,16 +119,20 @@ describe("run ids and task ids", () => {
     expect(parseRunId(id, "run id")).toBe(id);
   });
 
-  test.each(["", "../bad", ".a", "-a", "_a", "a/b", "a b", "é", "a\n", "x".repeat(201)])("G-04 %j is no run id", (id) => {
-    const refusal = refusalOf(() => parseRunId(id, "run id"));
-    expect(refusal.code).toBe("INVALID_ARGUMENT");
-    expect(refusal.message).toMatch(/^run id must be a run id: 1 to 200 /);
-  });
+  test.each(["", "../bad", ".a", "-a", "_a", "a/b", "a b", "é", "a\n", "x".repeat(201)])(
+    "G-04 %j is no run id",
+    (id) => {
+      const refusal = refusalOf(() => parseRunId(id, "run id"));
+      expect(refusal.code).toBe("INVALID_ARGUMENT");
+      expect(refusal.message).toMatch(/^run id must be a run id: 1 to 200 /);
+    },
+  );
 
   test("G-06 a task id is a run id of at most 128", () => {
     expect(parseTaskId("t".repeat(128), "task id")).toHaveLength(128);
     expect(refusalOf(() => parseTaskId("t".repeat(129), "task id")).code).toBe("INVALID_ARGUMENT");
-    for (const id of ["", "..", ".a", "a/b", "a\u0000"]) expect(refusalOf(() => parseTaskId(id, "task id")).code).toBe("INVALID_ARGUMENT");
+    for (const id of ["", "..", ".a", "a/b", "a\u0000"])
+      expect(refusalOf(() => parseTaskId(id, "task id")).code).toBe("INVALID_ARGUMENT");
   });
 });
 
@@ -92,9 +143,12 @@ describe("streams, types, areas, origins", () => {
     expect(parseStream(`${"k".repeat(32)}/${"n".repeat(512)}`, "stream")).toHaveLength(545);
   });
 
-  test.each(["run", "run/", "/r", "Run/r", "1run/r", "ru_n/r", `${"k".repeat(33)}/r`, "run/\u0000", "run/a\ud800"])("%j is no stream", (stream) => {
-    expect(refusalOf(() => parseStream(stream, "stream")).code).toBe("INVALID_ARGUMENT");
-  });
+  test.each(["run", "run/", "/r", "Run/r", "1run/r", "ru_n/r", `${"k".repeat(33)}/r`, "run/\u0000", "run/a\ud800"])(
+    "%j is no stream",
+    (stream) => {
+      expect(refusalOf(() => parseStream(stream, "stream")).code).toBe("INVALID_ARGUMENT");
+    },
+  );
 
   test("a stream's name is capped like a key", () => {
     expect(refusalOf(() => parseStream(`run/${"n".repeat(513)}`, "stream")).code).toBe("LIMIT_EXCEEDED");
@@ -111,18 +165,31 @@ describe("streams, types, areas, origins", () => {
 
   test("a type is an area, a dot and a word in the past tense", () => {
     expect(areaOf(parseType("session-capture.eventsAppended", "type"))).toBe("session-capture");
-    for (const type of ["run", "run.", ".done", "run.Done", "run.is-done", "run.is.done", "Run.done", "run done", "run.done\n"]) {
+    for (const type of [
+      "run",
+      "run.",
+      ".done",
+      "run.Done",
+      "run.is-done",
+      "run.is.done",
+      "Run.done",
+      "run done",
+      "run.done\n",
+    ]) {
       expect(refusalOf(() => parseType(type, "type")).code).toBe("INVALID_ARGUMENT");
     }
   });
 
   test("an area is a lower-case letter and at most 31 letters, digits or -", () => {
-    for (const area of ["a", "run", "session-capture", "aB9-", "a".repeat(32)]) expect(parseArea(area, "area")).toBe(area);
-    for (const area of ["A", "1", "-", "a_b", "a.b", "é", "a".repeat(33)]) expect(refusalOf(() => parseArea(area, "area")).code).toBe("INVALID_ARGUMENT");
+    for (const area of ["a", "run", "session-capture", "aB9-", "a".repeat(32)])
+      expect(parseArea(area, "area")).toBe(area);
+    for (const area of ["A", "1", "-", "a_b", "a.b", "é", "a".repeat(33)])
+      expect(refusalOf(() => parseArea(area, "area")).code).toBe("INVALID_ARGUMENT");
   });
 
   test("an origin is 1 to 128 lower-case letters, digits, dots, slashes or -", () => {
-    for (const origin of ["a", "9", "runledger/9f3c", "example.com/log-1", "o".repeat(128)]) expect(parseOrigin(origin, "origin")).toBe(origin);
+    for (const origin of ["a", "9", "runledger/9f3c", "example.com/log-1", "o".repeat(128)])
+      expect(parseOrigin(origin, "origin")).toBe(origin);
     for (const origin of ["/a", ".a", "-a", "A", "a b", "a+b", "a\n", "DSSEv1 a", "o".repeat(129)]) {
       expect(refusalOf(() => parseOrigin(origin, "origin")).code).toBe("INVALID_ARGUMENT");
     }

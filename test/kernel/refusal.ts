@@ -9,5 +9,7 @@ export function refusalOf(act: () => unknown): LedgerError {
     if (cause instanceof LedgerError) return cause;
     throw new Error("it must be refused with a code, and threw something else", { cause });
   }
-  throw new Error(`it must be refused, and returned ${typeof result === "string" ? result.slice(0, 100) : typeof result}`);
+  throw new Error(
+    `it must be refused, and returned ${typeof result === "string" ? result.slice(0, 100) : typeof result}`,
+  );
 }

@@ -7,7 +7,9 @@ import { expect, test } from "vitest";
 test("T44 eight million units in small pieces meet their limit in a heap of 96 MiB", () => {
   const program = fileURLToPath(new URL("../children/unfold.mjs", import.meta.url));
 
-  const said = execFileSync(process.execPath, ["--max-old-space-size=96", program, String(8 * 1024 * 1024)], { encoding: "utf8" });
+  const said = execFileSync(process.execPath, ["--max-old-space-size=96", program, String(8 * 1024 * 1024)], {
+    encoding: "utf8",
+  });
 
   expect(said).toBe("LIMIT_EXCEEDED\n");
 });

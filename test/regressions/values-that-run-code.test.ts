@@ -17,12 +17,15 @@ test("an array with a hole and an extra member", () => {
 
 // `toJSON` was read to see whether it is a function.
 test("a getter named toJSON", () => {
-  expect(refusalOf(() => canonicalize(Object.defineProperty({}, "toJSON", { get: hostile }))).code).toBe("INVALID_ARGUMENT");
+  expect(refusalOf(() => canonicalize(Object.defineProperty({}, "toJSON", { get: hostile }))).code).toBe(
+    "INVALID_ARGUMENT",
+  );
 });
 
 // The message named the class, and a class may compute its name.
 test("an instance of a class whose name is a getter", () => {
-  const value = Object.create(Object.create(null, { constructor: { value: Object.defineProperty(() => 1, "name", { get: hostile }) } })) as object;
+  const named = Object.defineProperty(() => 1, "name", { get: hostile });
+  const value = Object.setPrototypeOf({}, { constructor: named }) as unknown;
 
   expect(refusalOf(() => canonicalize(value)).message).toContain("another prototype");
 });
@@ -33,9 +36,15 @@ test("an object with a Proxy among its prototypes, as data, as content, behind a
   const definition = defineEvents("note", { open: true }, { "note.added": { content: ["/text"] } });
   const ledger = await openLedger("memory:", { events: [definition] });
 
-  await expect(ledger.append("note/1", [{ type: "note.added", data: value }])).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-  await expect(ledger.append("note/1", [{ type: "note.added", data: { text: value } }])).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-  await expect(ledger.append("note/1", [{ type: "note.added", data: { other: value } }])).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  await expect(ledger.append("note/1", [{ type: "note.added", data: value }])).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+  });
+  await expect(ledger.append("note/1", [{ type: "note.added", data: { text: value } }])).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+  });
+  await expect(ledger.append("note/1", [{ type: "note.added", data: { other: value } }])).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+  });
   expect(refusalOf(() => content(value)).code).toBe("INVALID_ARGUMENT");
   await ledger.close();
 });
@@ -43,8 +52,13 @@ test("an object with a Proxy among its prototypes, as data, as content, behind a
 // A reference was taken apart before its other members were known to be plain.
 test("a content reference with a getter", async () => {
   const ledger = await openLedger("memory:");
-  const reference = Object.defineProperty({ $content: "ab".repeat(32), n: 1 }, "bytes", { get: hostile, enumerable: true });
+  const reference = Object.defineProperty({ $content: "ab".repeat(32), n: 1 }, "bytes", {
+    get: hostile,
+    enumerable: true,
+  });
 
-  await expect(ledger.append("note/1", [{ type: "note.added", data: { reference } }])).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  await expect(ledger.append("note/1", [{ type: "note.added", data: { reference } }])).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+  });
   await ledger.close();
 });
