@@ -1,13 +1,7 @@
 /** A raw reader over a journal in JSON Lines form, so that `verify` can judge a fixture without any store. */
 import { contentDigest, plainHash } from "../../src/journal/content.js";
-import type {
-  RawContent,
-  RawEntry,
-  RawReader,
-  RawStream,
-  RawStreamPage,
-  RawType,
-} from "../../src/journal/raw-reader.js";
+import type { RawContent, RawEntry, RawReader, RawStream, RawType } from "../../src/journal/raw-reader.js";
+import { arrayRawReader } from "../../src/testing/array-raw-reader.js";
 import type { Line } from "./second-implementation.js";
 
 export function readLines(text: string): Line[] {
@@ -82,38 +76,13 @@ export function lineReader(lines: readonly Line[]): RawReader {
     seq: seqs.at(-1),
   }));
   const typeRows: RawType[] = types.map((name, index) => ({ id: index + 1, name }));
-  const pages: RawStreamPage[] = streams.flatMap(({ seqs }, index) =>
-    Array.from({ length: Math.floor(seqs.length / 256) }, (_, page) => ({
-      stream: index + 1,
-      page,
-      seqs: seqs.slice(page * 256, page * 256 + 256),
-    })),
-  );
-  const after = <T>(rows: readonly T[], key: (row: T) => unknown, last: number | null, limit: number): readonly T[] =>
-    rows.filter((row) => last === null || Number(key(row)) > last).slice(0, limit);
-
-  return {
-    location: "lines",
-    copied: false,
-    evidence: async () => [],
-    problems: async () => [],
-    entryCount: async () => entries.length,
-    entries: async (last, limit, asBytes) => {
-      const found = after(entries, (row) => row.seq, last, limit);
-      return asBytes === true ? found.map((row) => ({ ...row, entry: Buffer.from(row.entry as string) })) : found;
-    },
-    streams: async (last, limit) => after(streamRows, (row) => row.id, last, limit),
-    types: async () => typeRows,
-    streamPages: async (last, limit) =>
-      pages
-        .filter(
-          (row) =>
-            last === null ||
-            Number(row.stream) > last.stream ||
-            (row.stream === last.stream && Number(row.page) > last.page),
-        )
-        .slice(0, limit),
-    contents: async (last, limit) => after(contents, (row) => row.n, last, limit),
-    close: async () => {},
-  };
+  // No fixture has a stream of 256 revisions, whose pages would stand here.
+  return arrayRawReader({
+    entries,
+    streams: streamRows,
+    types: typeRows,
+    streamPages: [],
+    contents,
+    problems: [],
+  });
 }
