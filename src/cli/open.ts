@@ -49,13 +49,16 @@ async function using<Opened extends { close(): Promise<void> }, Result>(
   opened: Opened,
   use: (opened: Opened) => Promise<Result>,
 ): Promise<Result> {
+  let ending: Promise<void> = Promise.resolve();
   const stop = onInterrupt((signal) => {
-    void opened.close().finally(() => process.kill(process.pid, signal));
+    ending = opened.close().finally(() => process.kill(process.pid, signal));
   });
   try {
     return await use(opened);
   } finally {
     stop();
+    // What the interrupt broke off is no news: nothing is said of it before the process ends.
+    await ending;
     await opened.close();
   }
 }

@@ -59,7 +59,6 @@ function buildProgram(line: CommandLine): Command {
       writeErr: (text) => line.terminal.queueTalk(text),
       outputError: () => {},
     })
-    .helpCommand(false)
     .addHelpText("after", moreHelp);
   addInit(program, line);
   addAppend(program, line);

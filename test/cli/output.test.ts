@@ -1,9 +1,21 @@
 import { once } from "node:events";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import Database from "better-sqlite3";
 import { spawn, spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { content, openLedger } from "../../src/index.js";
-import { call, finish, jsonLines, ledgerWith, mainFile, newLedgerFile, runledger, start } from "./command.js";
+import {
+  call,
+  finish,
+  jsonLines,
+  ledgerWith,
+  mainFile,
+  newFile,
+  newFolder,
+  newLedgerFile,
+  runledger,
+  start,
+} from "./command.js";
 
 const fiveMiB = 5 * 1024 * 1024;
 
@@ -99,6 +111,32 @@ describe("J14 output through pipes", () => {
     expect(child.exitCode).toBe(1);
     expect(stderr).toMatch(/^runledger: OUTPUT_FAILED: the output could not be written: ENOSPC/);
   });
+});
+
+test("an interrupted reader leaves no private copy behind and says nothing", async () => {
+  const { file } = await largeLedger();
+  const database = new Database(file);
+  database.pragma("journal_mode = WAL");
+  database.exec("UPDATE meta SET value = value");
+  const [ledger, log] = [readFileSync(file), readFileSync(`${file}-wal`)];
+  database.close();
+  const copy = newFile("copy.ledger", ledger);
+  writeFileSync(`${copy}-wal`, log);
+  const scratch = newFolder();
+
+  const child = start(["log", "--ledger", copy, "--json"], { env: { TMPDIR: scratch } });
+  child.stdin.end();
+  await once(child.stdout, "data");
+  child.stdout.pause();
+  expect(readdirSync(scratch)).toHaveLength(1);
+  child.kill("SIGINT");
+  let said = "";
+  child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  await once(child, "exit");
+
+  expect(child.signalCode).toBe("SIGINT");
+  expect(readdirSync(scratch)).toEqual([]);
+  expect(said).toBe(`note: ${copy} cannot be read where it is; a private copy is read\n`);
 });
 
 describe("a terminal", () => {
