@@ -163,7 +163,7 @@ class CanonicalWriter {
     if (Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21) {
       throw this.refuse("an integer within ±(2^53−1): a larger one was rounded before it came here; send it as a string", String(value));
     }
-    this.text += value === 0 ? "0" : String(value);
+    this.text += String(value); // -0 prints as 0
   }
 
   private container(value: object, pointers: PointerNode | undefined): void {

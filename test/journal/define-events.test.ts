@@ -17,7 +17,7 @@ test("an area says what it is, once", () => {
     {
       "invoice.sent": {
         version: 2,
-        content: ["/note", "/deep/a~1b"],
+        content: ["/note", "/deep/a~1b", "/deep/~01"],
         upcast: { 1: (data) => ({ ...data, currency: "EUR" }) },
       },
       "invoice.paid": {},
@@ -31,6 +31,7 @@ test("an area says what it is, once", () => {
   expect(sent?.upcast.get(1)?.({ total: 1 })).toEqual({ total: 1, currency: "EUR" });
   expect(sent?.pointers?.children.get("note")?.leaf).toBe(true);
   expect(sent?.pointers?.children.get("deep")).toMatchObject({ leaf: false });
+  expect([...(sent?.pointers?.children.get("deep")?.children.keys() ?? [])]).toEqual(["a/b", "~1"]);
   expect(sent?.pointers?.children.get("deep")?.children.get("a/b")?.leaf).toBe(true);
   expect(events.events.get("invoice.paid")).toMatchObject({ version: 1, pointers: undefined });
 });
