@@ -39,7 +39,9 @@ export class ContentValue {
 }
 
 /** Marks a value inside an event's data as content: it is stored beside the journal, erasable, and named by digest.
- *  A string is stored as UTF-8 text, bytes as they are, anything else as canonical JSON. At most 64 MiB. @public */
+ *  A string is stored as UTF-8 text, bytes as they are, anything else as canonical JSON. At most 64 MiB.
+ *  With a media type, a string or bytes are taken as they are; bytes of `application/json` must be canonical JSON, so name
+ *  JSON that must keep its own spelling otherwise (`application/json;charset=utf-8`). @public */
 export function content(value: unknown, media?: string): ContentValue {
   return toContent(value, "content", media);
 }

@@ -34,7 +34,8 @@ export interface CanonicalOptions {
 }
 
 /** The canonical text of a value. Members that are `undefined` are dropped and `-0` becomes `0`;
- *  whatever else JSON cannot carry is refused with `INVALID_ARGUMENT` and the path. @public */
+ *  whatever else JSON cannot carry is refused with `INVALID_ARGUMENT` and the path, and a text of more than 64 Mi UTF-16
+ *  units with `LIMIT_EXCEEDED`. No code of the value runs. @public */
 export function canonicalize(value: unknown): string {
   return canonicalText(value);
 }
