@@ -1,6 +1,7 @@
 /** Looks causes up: is this id one of an earlier entry, and where does that stand?
  *  Invariant: the answer is exact. Nothing is kept until the first entry with a cause; then each id takes 32 bytes and a
  *  place in a hash table, about 130 MiB for 3 million entries. */
+import { entryId } from "../journal/entry.js";
 import { isDigest } from "../kernel/digest.js";
 import type { RawReader } from "../journal/raw-reader.js";
 
@@ -22,10 +23,11 @@ export class IdIndex {
     for (let after = from - 1; ; ) {
       const rows = await reader.entries(after < 0 ? null : after, rowsPerRead);
       let last = after;
-      for (const { seq, id } of rows) {
+      for (const { seq, id, entry } of rows) {
         if (typeof seq !== "number" || seq <= last || seq >= to) continue;
         last = seq;
         if (isDigest(id)) index.add(seq, id);
+        else if (typeof entry === "string" || entry instanceof Uint8Array) index.add(seq, entryId(entry));
       }
       if (rows.length < rowsPerRead || last === after || last === to - 1) return index;
       after = last;

@@ -92,7 +92,7 @@ const summaries: Readonly<Record<CheckName, (checked: Checked) => readonly [coun
   streams: ({ parts }) => [parts.streams.rows, `${count(parts.streams.rows, "stream")} without a gap`],
   columns: ({ entries, parts, level }) => [entries, `every copy equals its entry${level === "full" ? `, ${count(parts.streams.pageRows, "page")} of positions` : ""}`],
   causes: ({ state }) => [state.causes, `${count(state.causes, "cause")} found earlier`],
-  content: ({ parts }) => [parts.contents.rows, `${count(parts.contents.rows, "content")} hashed`],
+  content: ({ parts: { contents } }) => [contents.rows, `${count(contents.rows - contents.erased, "content")} hashed`],
   clock: ({ entries }) => [entries, "the time never falls"],
 };
 

@@ -7,7 +7,7 @@ import type { EntryFields } from "../journal/entry.js";
 import { decodeUtf8 } from "../kernel/canonical.js";
 import { isDigest } from "../kernel/digest.js";
 import { LedgerError } from "../kernel/errors.js";
-import { clockStepMsMax } from "../kernel/limits.js";
+import { clockStepMsMax, entryBytesMax } from "../kernel/limits.js";
 import type { RawEntry } from "../journal/raw-reader.js";
 import { IdIndex } from "./causes.js";
 import type { FindingCode, Sight } from "./findings.js";
@@ -126,11 +126,7 @@ export class Explainer {
     const naming = { position, stream: fields.stream, revision: fields.rev };
     const references = contentReferences(fields.data, () => this.report("E_CONTENT_REFERENCE", position, fields, { message: "a member named $content is no content reference" }));
     for (const reference of references) contents.name(reference, naming);
-    const type = types.numbered(row.type);
-    if (type !== undefined) {
-      type.used = true;
-      if (type.name === fields.type) type.version = fields.tv;
-    }
+    types.use(fields.type);
     state.moveOn(position, id, fields.at);
   }
 
@@ -153,7 +149,8 @@ export class Explainer {
     else if (!state.inTx(own)) state.tx = null;
     const type = types.numbered(row.type);
     if (type !== undefined) type.used = true;
-    const at = typeof row.at === "number" && row.at >= state.at && row.at - state.at <= clockStepMsMax ? row.at : state.at;
+    const follows = typeof row.at === "number" && row.at >= state.at && (row.at - state.at <= clockStepMsMax || state.rows === 0);
+    const at = follows ? (row.at as number) : state.at; // a number, by the line before
     state.moveOn(position, id, at, isDigest(row.id) ? row.id : id);
   }
 
@@ -251,6 +248,9 @@ type ReadEntry = { readonly fields: EntryFields; readonly problem: null } | { re
 
 /** Parses stored bytes; when they are no entry, what they say may still be one in another spelling. */
 function readEntry(stored: string | Uint8Array): ReadEntry {
+  const bytes = typeof stored === "string" ? Buffer.byteLength(stored) : stored.length;
+  // Not parsed: whoever stored it may have stored a gigabyte.
+  if (bytes > entryBytesMax) return { fields: null, problem: new EntryProblem("field", "entry", `entry must be at most ${entryBytesMax} bytes, found ${bytes}`) };
   try {
     return { fields: parseEntry(stored), problem: null };
   } catch (problem) {

@@ -11,6 +11,7 @@ import { depthMax, entriesPerTxMax, entryBytesMax, keyUnitsMax, metaBytesMax, me
 import { parseStream, parseType } from "../kernel/names.js";
 
 const quote = 0x22;
+const dollar = 0x24;
 const comma = 0x2c;
 const minus = 0x2d;
 const zero = 0x30;
@@ -19,31 +20,34 @@ const colon = 0x3a;
 const openBracket = 0x5b;
 const backslash = 0x5c;
 const closeBracket = 0x5d;
+const underscore = 0x5f;
+const lowerF = 0x66;
+const lowerT = 0x74;
 const lowerU = 0x75;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const del = 0x7f;
 /** Fifteen digits are always a safe integer; longer ones are looked at with care. */
 const digitsMax = 15;
-const prevField = ',"prev":"';
 
-/** One scanner serves many texts; what it found in the last one stands in its fields. */
+/** One scanner serves many texts; what it found in the last one stands in its fields. Each step takes the position where
+ *  something must start and answers where it ends, or −1. */
 export class EntryScanner {
   at = 0;
   cause: string | null = null;
   /** Content references of the data, in the order of the text. */
-  readonly references: ContentReference[] = [];
+  references: ContentReference[] = [];
   /** Something in the data looks like a content reference and is none. */
   brokenReference = false;
   /** The text shows U+FFFD: it may stand for bytes that are not text. */
   replacement = false;
-  prev = "";
   rev = 0;
   seq = 0;
-  stream = "";
   tv = 0;
   txFirst = 0;
   txCount = 0;
+  /** The stream as JSON text, in quotes. */
+  quotedStream = "";
   type = "";
 
   private text = "";
@@ -55,106 +59,105 @@ export class EntryScanner {
 
   /** Is the whole text an entry? The fields are then those of the text. */
   scan(text: string): boolean {
-    const end = this.scanToPrev(text);
-    return end >= 0 && this.scanFromPrev(end);
-  }
-
-  /** Scans everything before the member `prev`; answers where that member starts, or −1 when this is no entry. */
-  scanToPrev(text: string): number {
-    this.text = text;
-    this.length = text.length;
-    this.references.length = 0;
-    this.brokenReference = false;
-    this.replacement = false;
-    this.cause = null;
-    if (text.length * 3 > entryBytesMax && Buffer.byteLength(text) > entryBytesMax) return -1;
-    let pos = text.startsWith('{"actor":"') ? this.label(10, "actor", nameUnitsMax) : 0;
-    if (pos < 0 || !text.startsWith(pos === 0 ? '{"at":' : ',"at":', pos)) return -1;
-    pos = this.natural(pos + 6);
-    this.at = this.integer;
-    if (pos < 0 || this.at > timeMsMax) return -1;
-    if (!text.startsWith(',"data":{', pos)) {
-      pos = this.labelsBeforeData(pos);
-      if (pos < 0 || !text.startsWith(',"data":{', pos)) return -1;
-    }
-    pos = this.object(pos + 9, 2);
-    if (pos < 0 || text.startsWith(prevField, pos)) return pos;
-    return this.labelsAfterData(pos);
-  }
-
-  /** Scans the rest of an entry from where `scanToPrev` ended, and keeps its fields. */
-  scanFromPrev(start: number): boolean {
-    const { text } = this;
-    let pos = start + prevField.length;
-    if (!text.startsWith(prevField, start)) return false;
-    this.prev = text.slice(pos, pos + 64);
-    if (!isDigest(this.prev)) return false;
-    pos = this.numberMember(pos + 64, '","rev":');
-    this.rev = this.integer;
-    if (pos < 0 || this.rev < 1) return false;
-    pos = this.numberMember(pos, ',"seq":');
-    this.seq = this.integer;
-    if (pos < 0 || !text.startsWith(',"stream":"', pos)) return false;
-    const streamStart = pos + 11;
-    pos = this.string(streamStart);
-    if (pos < 0) return false;
-    this.stream = unquoted(text, streamStart, pos);
-    pos = this.scanFromTv(pos);
-    if (pos < 0 || !text.startsWith('],"type":"', pos)) return false;
-    const typeStart = pos + 10;
-    pos = this.string(typeStart);
-    if (pos !== this.length - 7 || !text.endsWith(',"v":1}')) return false;
-    this.type = unquoted(text, typeStart, pos);
+    const prev = this.scanToPrev(text);
+    if (prev < 0 || !isDigest(text.slice(prev, prev + 64)) || !this.scanFromPrev(prev)) return false;
     return accepts(() => {
-      parseStream(this.stream, "stream");
+      parseStream(JSON.parse(this.quotedStream), "stream");
       parseType(this.type, "type");
     });
   }
 
-  /** Scans `tv` and the two numbers of `tx` from the comma before `tv`; answers where the bracket closes, or −1. */
-  scanFromTv(start: number): number {
-    let pos = this.numberMember(start, ',"tv":');
+  /** Scans up to the value of the member `prev`. */
+  scanToPrev(text: string): number {
+    this.text = text;
+    this.length = text.length;
+    this.brokenReference = false;
+    this.replacement = false;
+    this.cause = null;
+    if (this.references.length > 0) this.references = [];
+    if (text.length * 3 > entryBytesMax && Buffer.byteLength(text) > entryBytesMax) return -1;
+    let pos = this.literal(0, '{"actor":"');
+    pos = pos < 0 ? this.literal(0, '{"at":') : this.literal(this.label(pos, "actor", nameUnitsMax), ',"at":');
+    pos = this.natural(pos);
+    this.at = this.integer;
+    if (pos < 0 || this.at > timeMsMax) return -1;
+    let data = this.literal(pos, ',"data":{');
+    if (data < 0) data = this.literal(this.labelsBeforeData(pos), ',"data":{');
+    const end = this.object(data, 2);
+    pos = this.literal(end, ',"prev":"');
+    return pos < 0 ? this.literal(this.labelsAfterData(end), ',"prev":"') : pos;
+  }
+
+  /** Scans from the value of the member `prev` to the end. Neither that value nor the stream and the type are judged. */
+  scanFromPrev(prev: number): boolean {
+    const streamStart = this.literal(this.scanPlace(prev), ',"stream":"');
+    const streamEnd = this.string(streamStart);
+    let pos = this.natural(this.literal(streamEnd, ',"tv":'));
     this.tv = this.integer;
-    if (pos < 0 || this.tv < 1) return -1;
-    pos = this.numberMember(pos, ',"tx":[');
-    this.txFirst = this.integer;
-    if (pos < 0) return -1;
-    pos = this.numberMember(pos, ",");
-    this.txCount = this.integer;
-    if (pos < 0 || this.txCount < 1 || this.txCount > entriesPerTxMax) return -1;
-    return this.txFirst <= this.seq && this.seq < this.txFirst + this.txCount ? pos : -1;
+    pos = this.literal(this.scanTx(this.literal(pos, ',"tx":[')), '],"type":"');
+    const typeEnd = this.length - 8;
+    if (this.tv < 1 || pos < 0 || pos > typeEnd || this.literal(typeEnd, '","v":1}') < 0) return false;
+    this.quotedStream = this.text.slice(streamStart - 1, streamEnd);
+    this.type = this.text.slice(pos, typeEnd);
+    return true;
   }
 
-  private numberMember(pos: number, before: string): number {
-    return pos >= 0 && this.text.startsWith(before, pos) ? this.natural(pos + before.length) : -1;
-  }
-
-  private labelsBeforeData(start: number): number {
-    const { text } = this;
-    let pos = start;
-    if (text.startsWith(',"cause":"', pos)) {
-      this.cause = text.slice(pos + 10, pos + 74);
-      if (!isDigest(this.cause) || text.charCodeAt(pos + 74) !== quote) return -1;
-      pos += 75;
-    }
-    if (text.startsWith(',"command":"', pos)) pos = this.label(pos + 12, "command", keyUnitsMax);
-    if (pos >= 0 && text.startsWith(',"corr":"', pos)) pos = this.label(pos + 9, "corr", keyUnitsMax);
+  /** Scans `rev` and `seq` from the value of `prev` on. */
+  scanPlace(prev: number): number {
+    let pos = this.natural(this.literal(prev + 64, '","rev":'));
+    this.rev = this.integer;
+    if (this.rev < 1) return -1;
+    pos = this.natural(this.literal(pos, ',"seq":'));
+    this.seq = this.integer;
     return pos;
   }
 
-  private labelsAfterData(start: number): number {
+  /** Scans the two numbers of `tx`, which must hold the entry's position. */
+  scanTx(start: number): number {
+    let pos = this.natural(start);
+    this.txFirst = this.integer;
+    pos = this.natural(this.literal(pos, ","));
+    this.txCount = this.integer;
+    if (this.txCount < 1 || this.txCount > entriesPerTxMax) return -1;
+    return this.txFirst <= this.seq && this.seq < this.txFirst + this.txCount ? pos : -1;
+  }
+
+  /** Exact text. */
+  private literal(start: number, expected: string): number {
+    if (start < 0) return -1;
     const { text } = this;
+    // A loop: `startsWith` takes several times as long.
+    for (let index = 0; index < expected.length; index++) if (text.charCodeAt(start + index) !== expected.charCodeAt(index)) return -1;
+    return start + expected.length;
+  }
+
+  private labelsBeforeData(start: number): number {
     let pos = start;
-    if (text.startsWith(',"fence":["', pos)) {
-      pos = this.label(pos + 11, "corr", keyUnitsMax); // a claim key is a key, as the correlation is
-      pos = this.numberMember(pos, ",");
-      if (pos < 0 || this.integer < 1) return -1;
-      pos = this.numberMember(pos, ",");
-      if (pos < 0 || this.integer < 1 || text.charCodeAt(pos) !== closeBracket) return -1;
-      pos++;
+    const cause = this.literal(pos, ',"cause":"');
+    if (cause >= 0) {
+      this.cause = this.text.slice(cause, cause + 64);
+      if (!isDigest(this.cause)) return -1;
+      pos = this.literal(cause + 64, '"');
     }
-    if (text.startsWith(',"meta":{', pos)) pos = this.meta(pos + 9);
-    return pos >= 0 && text.startsWith(prevField, pos) ? pos : -1;
+    const command = this.literal(pos, ',"command":"');
+    if (command >= 0) pos = this.label(command, "command", keyUnitsMax);
+    const corr = this.literal(pos, ',"corr":"');
+    return corr < 0 ? pos : this.label(corr, "corr", keyUnitsMax);
+  }
+
+  private labelsAfterData(start: number): number {
+    let pos = start;
+    const fence = this.literal(pos, ',"fence":["');
+    if (fence >= 0) {
+      pos = this.label(fence, "corr", keyUnitsMax); // a claim key is a key, as the correlation is
+      pos = this.natural(this.literal(pos, ","));
+      if (this.integer < 1) return -1;
+      pos = this.natural(this.literal(pos, ","));
+      if (this.integer < 1) return -1;
+      pos = this.literal(pos, "]");
+    }
+    const meta = this.literal(pos, ',"meta":{');
+    return meta < 0 ? pos : this.meta(meta);
   }
 
   private meta(start: number): number {
@@ -162,10 +165,11 @@ export class EntryScanner {
     if (end < 0) return -1;
     let pos = start;
     for (let count = 1; ; count++) {
-      if (count > metaKeysMax || this.text.charCodeAt(pos) !== quote) return -1;
-      pos = this.label(pos + 1, "actor", nameUnitsMax); // a key of meta is a label, as the actor is
-      if (pos < 0 || this.text.charCodeAt(pos + 1) !== quote) return -1;
-      pos = this.string(pos + 2);
+      if (count > metaKeysMax) return -1;
+      pos = this.label(this.literal(pos, '"'), "actor", nameUnitsMax); // a key of meta is a label, as the actor is
+      pos = this.literal(pos, ':"');
+      if (pos < 0) return -1;
+      pos = this.string(pos);
       if (this.text.charCodeAt(pos) === closeBrace) break;
       pos++;
     }
@@ -175,22 +179,19 @@ export class EntryScanner {
 
   /** A name that people gave, from behind its opening quote. */
   private label(start: number, name: "actor" | "command" | "corr", unitsMax: number): number {
-    if (start < 0) return -1;
     const end = this.string(start);
     if (end < 0) return -1;
     if (!this.odd) return end - start > 1 && end - start <= unitsMax + 1 ? end : -1;
     return accepts(() => checkLabels({ [name]: unquoted(this.text, start, end) })) ? end : -1;
   }
 
-  /** A value. Every one of these answers where it ends, or −1. */
   private value(start: number, depth: number): number {
     const code = this.text.charCodeAt(start);
     if (code === quote) return this.string(start + 1);
     if (code === openBrace) return this.object(start + 1, depth);
     if (code === openBracket) return this.array(start + 1, depth);
     if (code === minus || (code >= zero && code <= nine)) return this.number(start, code);
-    if (this.text.startsWith("true", start) || this.text.startsWith("null", start)) return start + 4;
-    return this.text.startsWith("false", start) ? start + 5 : -1;
+    return this.literal(start, code === lowerT ? "true" : code === lowerF ? "false" : "null");
   }
 
   private array(start: number, depth: number): number {
@@ -207,7 +208,7 @@ export class EntryScanner {
 
   private object(start: number, depth: number): number {
     const { text } = this;
-    if (depth > depthMax + 1) return -1;
+    if (start < 0 || depth > depthMax + 1) return -1;
     if (text.charCodeAt(start) === closeBrace) return start + 1;
     let previousStart = -1;
     let previousEnd = -1;
@@ -221,8 +222,8 @@ export class EntryScanner {
       const keyEnd = pos - 1;
       const odd = this.odd;
       const first = text.charCodeAt(keyStart);
-      if (first === 0x24 && keyEnd - keyStart === 8 && text.startsWith("$content", keyStart)) reference = true;
-      else if (first === 0x5f && keyEnd - keyStart === 9 && text.startsWith("__proto__", keyStart)) return -1;
+      if (first === dollar && keyEnd - keyStart === 8 && this.literal(keyStart, "$content") >= 0) reference = true;
+      else if (first === underscore && keyEnd - keyStart === 9 && this.literal(keyStart, "__proto__") >= 0) return -1;
       if (previousStart >= 0) {
         const ordered =
           odd || previousOdd
@@ -266,6 +267,7 @@ export class EntryScanner {
   private string(start: number): number {
     const { text, length } = this;
     this.odd = false;
+    if (start < 0) return -1;
     for (let pos = start; pos < length; pos++) {
       const code = text.charCodeAt(pos);
       if (code > backslash) {
@@ -295,6 +297,7 @@ export class EntryScanner {
 
   /** A whole number from 0 to 2^53−1 without a sign; its value is left in `integer`. */
   private natural(start: number): number {
+    if (start < 0) return -1;
     const { text } = this;
     let pos = start;
     let value = 0;

@@ -17,6 +17,8 @@ const pagesPerRead = 100;
 export interface StreamState {
   /** The name as JSON text, as it stands in an entry. */
   readonly quoted: string;
+  /** How its entries go on behind `seq`, at schema version 1. */
+  readonly middle: string;
   /** The stream's number in the store; null when no row has the name. */
   readonly number: number | null;
   /** The name shows U+FFFD, or the stream belongs to the journal itself: its entries are looked at one by one. */
@@ -111,12 +113,12 @@ export class StreamTable {
     const { number, revision, last, rowRev, rowSeq } = state;
     const name = nameOf(state);
     if (number === null) {
-      this.findings.add("E_COLUMN", { position: last, stream: name, revision, where: "streams", message: "the stream has entries and no row in streams", want: name });
+      this.findings.add("E_COLUMN", { stream: name, where: "streams", message: "the stream has entries and no row in streams", want: name });
     } else if (revision === 0) {
       if (!unread(rowSeq)) this.findings.add("E_COLUMN", { where: `streams ${number}`, message: "the row names a stream without entries", have: name });
     } else if ((rowRev !== revision || rowSeq !== last) && !unread(rowSeq)) {
       const message = "revision and position of the stream's last entry differ from its row in streams";
-      this.findings.add("E_COLUMN", { position: last, stream: name, revision, where: `streams ${number}`, message, want: `${revision} at ${last}`, have: `${String(rowRev)} at ${String(rowSeq)}` });
+      this.findings.add("E_COLUMN", { stream: name, where: `streams ${number}`, message, want: `${revision} at ${last}`, have: `${String(rowRev)} at ${String(rowSeq)}` });
     }
   }
 
@@ -182,7 +184,8 @@ export function nameOf(state: StreamState): string {
 function newState(name: string, number: number | null, rowRev: unknown, rowSeq: unknown): StreamState {
   const positions = typeof rowRev === "number" && rowRev >= revisionsPerPage ? new Float64Array(revisionsPerPage) : null;
   const special = name === journalStream || name.startsWith("journal/") || name.includes("\ufffd");
-  return { quoted: JSON.stringify(name), number, special, rowRev, rowSeq, revision: 0, last: null, positions, pages: null };
+  const quoted = JSON.stringify(name);
+  return { quoted, middle: `,"stream":${quoted},"tv":1,"tx":[`, number, special, rowRev, rowSeq, revision: 0, last: null, positions, pages: null };
 }
 
 function pageHash(positions: Float64Array): string {

@@ -20,10 +20,10 @@ export const journalTypes: ReadonlySet<string> = new Set([
 export interface TypeState {
   readonly name: string;
   readonly number: number;
+  /** How the text of each of its entries ends. */
+  readonly ending: string;
   /** An event of the journal itself: its entries are looked at one by one. */
   readonly special: boolean;
-  /** The schema version of the last entry seen, which the next one most likely has. */
-  version: number;
   used: boolean;
 }
 
@@ -49,7 +49,7 @@ export class TypeTable {
       const type = name as string; // parsed just above
       if (names.has(type)) findings.add("E_COLUMN", { where, message: "two rows have the same name", have: type });
       names.add(type);
-      if (typeof id === "number") this.byNumber.set(id, { name: type, number: id, special: isJournalType(type), version: 1, used: false });
+      if (typeof id === "number") this.byNumber.set(id, { name: type, number: id, ending: `],"type":"${type}","v":1}`, special: isJournalType(type), used: false });
       else findings.add("E_TYPE", { where, message: "id must be an integer", have: id });
     }
   }
@@ -57,6 +57,11 @@ export class TypeTable {
   /** The type with a number; undefined when no row has it. */
   numbered(number: unknown): TypeState | undefined {
     return this.byNumber.get(number);
+  }
+
+  /** Notes that an entry has a type, whatever number its row says. */
+  use(name: string): void {
+    for (const type of this.byNumber.values()) if (type.name === name) type.used = true;
   }
 
   /** Reports rows that no entry uses. */

@@ -107,7 +107,7 @@ class Verification {
     await this.entries(null);
     this.checkEnd();
     await streams.compare((position) => this.state.wasMissed(position));
-    types.compare(this.findings);
+    if (!this.state.incomplete) types.compare(this.findings);
     await contents.compare(
       this.reader,
       (position) => this.locate(position),
@@ -134,23 +134,26 @@ class Verification {
 
   private async entries(from: number | null): Promise<void> {
     for (let after = from; ; ) {
-      const last = await this.page(after, rowsPerRead);
+      const { count, last } = await this.page(after, rowsPerRead);
       this.progress("entries", this.checked, this.size);
-      if (last === null || last <= (after ?? -1)) return;
+      if (count < rowsPerRead) return;
+      if (last <= (after ?? -1)) {
+        this.findings.add("E_TYPE", { where: `entries after #${after ?? -1}`, message: "reading cannot go on: no row of the page has a later position" });
+        return;
+      }
       after = last;
     }
   }
 
-  /** Checks one page; answers the position to go on from, or null at the end. */
-  private async page(after: number | null, limit: number): Promise<number | null> {
+  /** Checks one page; answers how many rows it had and the highest position among them. */
+  private async page(after: number | null, limit: number): Promise<{ readonly count: number; readonly last: number }> {
     const { signal } = this.options;
     if (signal?.aborted === true) throw new LedgerError("ABORTED", "the verification was stopped", { cause: signal.reason });
     const rows = await this.reader.entries(after, limit);
     const prover = new Prover(this.state);
     for (const row of rows) if (!prover.prove(row)) await this.explainer.explain(row);
     this.checked += rows.length;
-    const last = rows.at(-1)?.seq;
-    return rows.length < limit || typeof last !== "number" ? null : last;
+    return { count: rows.length, last: this.state.next - 1 };
   }
 
   private checkEnd(): void {
@@ -169,8 +172,9 @@ class Verification {
   private async locate(position: number): Promise<Sight> {
     const [row] = await this.reader.entries(position === 0 ? null : position - 1, 1);
     const scanner = new EntryScanner();
-    if (row?.seq !== position || typeof row.entry !== "string" || !scanner.scan(row.entry)) return { position };
-    return { position, stream: scanner.stream, revision: scanner.rev };
+    const text = row?.entry instanceof Uint8Array ? Buffer.from(row.entry).toString() : row?.entry;
+    if (typeof text !== "string" || !scanner.scan(text)) return { position };
+    return { position, stream: JSON.parse(scanner.quotedStream) as string, revision: scanner.rev };
   }
 
   private progress(phase: VerifyProgress["phase"], done: number, total: number): void {

@@ -1,0 +1,66 @@
+/** A raw reader over rows in plain arrays: the natural tool for attacking `verify`, and for whoever writes a second one.
+ *  Invariant: it hands the rows over as they stand in the arrays, in their order, as a store would. */
+import type { RawContent, RawEntry, RawProblem, RawReader, RawStream, RawStreamPage, RawType } from "../journal/raw-reader.js";
+
+/** The rows of a journal, to be changed at will. @public */
+export interface RawRows {
+  entries: RawEntry[];
+  streams: RawStream[];
+  types: RawType[];
+  streamPages: RawStreamPage[];
+  contents: RawContent[];
+  problems: RawProblem[];
+}
+
+/** How a reader over arrays behaves. @public */
+export interface ArrayRawReaderOptions {
+  /** Always hand over entries as bytes. */
+  readonly asBytes?: boolean;
+  /** Is called with the position of each entry before it is handed over; may throw, as a damaged page does. */
+  readonly onEntry?: (seq: unknown) => void;
+}
+
+/** A raw reader over these rows. Entries may be text or bytes; bytes that are text are handed over as text. @public */
+export function arrayRawReader(rows: RawRows, options: ArrayRawReaderOptions = {}): RawReader {
+  const entryOf = (row: RawEntry, asBytes: boolean): RawEntry => {
+    options.onEntry?.(row.seq);
+    return { ...row, entry: stored(row.entry, asBytes || options.asBytes === true) };
+  };
+  return {
+    location: "arrays",
+    copied: false,
+    evidence: async () => [],
+    problems: async () => rows.problems,
+    entryCount: async () => rows.entries.length,
+    entries: async (after, limit, asBytes = false) => page(rows.entries, (row) => row.seq, after, limit).map((row) => entryOf(row, asBytes)),
+    streams: async (after, limit) => page(rows.streams, (row) => row.id, after, limit),
+    types: async () => rows.types,
+    streamPages: async (after, limit) => {
+      const from = after === null ? 0 : rows.streamPages.findLastIndex(({ stream, page: number }) => isUpTo(stream, number, after)) + 1;
+      return rows.streamPages.slice(from, from + limit);
+    },
+    contents: async (after, limit) => page(rows.contents, (row) => row.n, after, limit),
+    close: async () => {},
+  };
+}
+
+/** Text, or bytes where text would hide what is stored. */
+function stored(entry: unknown, asBytes: boolean): unknown {
+  if (typeof entry === "string") return asBytes || entry.includes("\ufffd") ? Buffer.from(entry) : entry;
+  if (!(entry instanceof Uint8Array) || asBytes) return entry;
+  const text = Buffer.from(entry).toString("utf8");
+  return text.includes("\ufffd") ? entry : text;
+}
+
+function page<T>(rows: readonly T[], key: (row: T) => unknown, after: number | null, limit: number): T[] {
+  const from = after === null ? 0 : rows.findLastIndex((row) => isNumberUpTo(key(row), after)) + 1;
+  return rows.slice(from, from + limit);
+}
+
+function isUpTo(stream: unknown, number: unknown, after: { readonly stream: number; readonly page: number }): boolean {
+  return isNumberUpTo(stream, after.stream - 1) || (stream === after.stream && isNumberUpTo(number, after.page));
+}
+
+function isNumberUpTo(value: unknown, max: number): boolean {
+  return typeof value === "number" && value <= max;
+}
