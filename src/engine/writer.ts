@@ -46,6 +46,8 @@ export class Writer {
   private closed = false;
   private headId: string | null = null;
   private time: TimeState | null = null;
+  /** The entry that `time` is about. It outlives a reset: when an entry was seen is known for as long as it is the head. */
+  private timeOf: string | null = null;
   private journalRevision = 0;
   private readonly streamHeads = new StreamHeads();
 
@@ -159,7 +161,10 @@ export class Writer {
         // A source that was never asked still hands out its batch; one that was is closed, and what it kept stays queued.
         if (attempt === 1) taken.push(...source);
         const found = await this.lookUp(transaction, batch);
-        if (found.committed) return outcomes;
+        if (found.committed) {
+          if (batch !== null) this.keepTime(batch);
+          return outcomes;
+        }
         const again = found.transaction;
         if (again === null) return inDoubt(outcomes, taken, batch, cause, found.cause);
         if (!isBusy(cause) || attempt >= retriesMax) {
@@ -203,7 +208,7 @@ export class Writer {
     const head = await transaction.head();
     if (head === null || head.id !== this.headId) await this.catchUp(transaction, head);
     const { areas, clock, acceptClockStep } = this.options;
-    return new Batch({ transaction, head, time: this.time, streamHeads: this.streamHeads, areas, clock, acceptClockStep });
+    return new Batch({ transaction, head, time: head === null ? null : this.time, streamHeads: this.streamHeads, areas, clock, acceptClockStep });
   }
 
   /** Somebody else wrote: what was known of stream heads is void, the areas are read on, the head is looked at. */
@@ -224,20 +229,27 @@ export class Writer {
         this.journalRevision = fields.rev;
       }
     }
-    this.time = { at: head.at, clock: head.at - head.skew, seen: this.options.clock.monotonic(), own: false };
+    if (head.id !== this.timeOf) {
+      this.time = { at: head.at, clock: head.at - head.skew, seen: this.options.clock.monotonic(), own: false };
+      this.timeOf = head.id;
+    }
     this.headId = head.id;
   }
 
   private adopt(batch: Batch): void {
     this.streamHeads.adopt(batch.heads);
-    this.time = batch.time;
-    this.headId = batch.head()?.id ?? null;
+    this.keepTime(batch);
+    this.headId = this.timeOf;
     this.journalRevision = batch.heads.get(journalStream)?.rev ?? this.journalRevision;
+  }
+
+  private keepTime(batch: Batch): void {
+    this.time = batch.time;
+    this.timeOf = batch.head()?.id ?? null;
   }
 
   private forget(): void {
     this.headId = null;
-    this.time = null;
     this.journalRevision = 0;
     this.options.areas.forget();
     this.streamHeads.clear();
