@@ -10,7 +10,13 @@ export type { LedgerErrorCode, LedgerErrorOptions } from "./kernel/errors.js";
 export { Content, content, contentDigest } from "./journal/content.js";
 export type { ContentReference, ContentValue } from "./journal/content.js";
 export { defineEvents } from "./journal/define-events.js";
-export type { AreaOptions, EventDefinition, EventDefinitions, ParsedEventDefinition, StandardSchema } from "./journal/define-events.js";
+export type {
+  AreaOptions,
+  EventDefinition,
+  EventDefinitions,
+  ParsedEventDefinition,
+  StandardSchema,
+} from "./journal/define-events.js";
 export { entryId } from "./journal/entry.js";
 export type { FenceMark } from "./journal/entry.js";
 export type { EvidenceFile, RawReader } from "./journal/raw-reader.js";

@@ -15,7 +15,20 @@ import { createMemoryStore } from "./store/memory/store.js";
 import { openSqliteRawReader } from "./store/sqlite/raw-reader.js";
 import { openSqliteStore } from "./store/sqlite/store.js";
 
-const optionNames = ["readOnly", "create", "origin", "events", "strict", "dedupe", "clock", "acceptClockStep", "busyTimeoutMs", "allowNetworkFilesystem", "onEvent", "testing"];
+const optionNames = [
+  "readOnly",
+  "create",
+  "origin",
+  "events",
+  "strict",
+  "dedupe",
+  "clock",
+  "acceptClockStep",
+  "busyTimeoutMs",
+  "allowNetworkFilesystem",
+  "onEvent",
+  "testing",
+];
 
 /** Opens a ledger: a path to a file, `"memory:"`, or a store. By default it is created when there is none.
  *  `NOT_FOUND`: nothing there and nothing to be created; `STORE_FOREIGN`: a file that is not ours; `SCHEMA_UNKNOWN`: a
@@ -54,14 +67,24 @@ export function openRawReader(path: string): Promise<RawReader> {
   return openSqliteRawReader(path);
 }
 
-async function openStore(location: string, options: LedgerOptions, busyTimeoutMs: number, onEvent: (event: Diagnostic) => void): Promise<Store> {
+async function openStore(
+  location: string,
+  options: LedgerOptions,
+  busyTimeoutMs: number,
+  onEvent: (event: Diagnostic) => void,
+): Promise<Store> {
   const faults = options.testing?.faults === undefined ? {} : { faults: options.testing.faults };
   if (location === "memory:") {
-    if (options.readOnly === true) throw new LedgerError("NOT_FOUND", "a new memory ledger must be open for writing, found readOnly");
+    if (options.readOnly === true)
+      throw new LedgerError("NOT_FOUND", "a new memory ledger must be open for writing, found readOnly");
     return createMemoryStore(faults);
   }
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(location)) {
-    throw new LedgerError("STORE_UNSUPPORTED", `location must be a path or "memory:", found ${JSON.stringify(location)}`, { details: { location } });
+    throw new LedgerError(
+      "STORE_UNSUPPORTED",
+      `location must be a path or "memory:", found ${JSON.stringify(location)}`,
+      { details: { location } },
+    );
   }
   return openSqliteStore(location, {
     readOnly: options.readOnly ?? false,
@@ -76,17 +99,27 @@ async function openStore(location: string, options: LedgerOptions, busyTimeoutMs
 
 function checkOptions(options: LedgerOptions): void {
   checkMembers(options, "options", optionNames);
-  for (const name of ["readOnly", "create", "strict", "dedupe", "acceptClockStep", "allowNetworkFilesystem"] as const) checkBoolean(options[name], `options.${name}`);
+  for (const name of ["readOnly", "create", "strict", "dedupe", "acceptClockStep", "allowNetworkFilesystem"] as const)
+    checkBoolean(options[name], `options.${name}`);
   if (options.origin !== undefined) parseOrigin(options.origin, "options.origin");
-  if (options.busyTimeoutMs !== undefined) parseInteger(options.busyTimeoutMs, "options.busyTimeoutMs", 0, 24 * 60 * 60 * 1000);
-  if (options.events !== undefined && !Array.isArray(options.events)) throw invalid("options.events", "a list of definitions made by defineEvents", options.events);
-  if (options.onEvent !== undefined && typeof options.onEvent !== "function") throw invalid("options.onEvent", "a function", options.onEvent);
+  if (options.busyTimeoutMs !== undefined)
+    parseInteger(options.busyTimeoutMs, "options.busyTimeoutMs", 0, 24 * 60 * 60 * 1000);
+  if (options.events !== undefined && !Array.isArray(options.events))
+    throw invalid("options.events", "a list of definitions made by defineEvents", options.events);
+  if (options.onEvent !== undefined && typeof options.onEvent !== "function")
+    throw invalid("options.onEvent", "a function", options.onEvent);
   const { clock } = options;
-  if (clock !== undefined && (typeof clock?.now !== "function" || typeof clock.monotonic !== "function")) throw invalid("options.clock", "a clock with now() and monotonic()", clock);
+  if (clock !== undefined && (typeof clock?.now !== "function" || typeof clock.monotonic !== "function"))
+    throw invalid("options.clock", "a clock with now() and monotonic()", clock);
 }
 
 function checkStore(store: Store): Store {
-  if (typeof store !== "object" || store === null || typeof store.begin !== "function" || typeof store.snapshot !== "function") {
+  if (
+    typeof store !== "object" ||
+    store === null ||
+    typeof store.begin !== "function" ||
+    typeof store.snapshot !== "function"
+  ) {
     throw invalid("location", 'a path, "memory:" or a store', store);
   }
   return store;

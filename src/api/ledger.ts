@@ -2,7 +2,15 @@ import { invalid } from "../kernel/errors.js";
 import type { Content, ContentReference } from "../journal/content.js";
 import type { Engine } from "../engine/engine.js";
 import type { Reading } from "../engine/reading.js";
-import type { AppendOptions, AppendResult, LedgerStatus, NewEvent, ReadOptions, ReadStreamOptions, StreamAppend } from "../engine/types.js";
+import type {
+  AppendOptions,
+  AppendResult,
+  LedgerStatus,
+  NewEvent,
+  ReadOptions,
+  ReadStreamOptions,
+  StreamAppend,
+} from "../engine/types.js";
 import { verify } from "../forensic/verify.js";
 import type { VerifyOptions, VerifyReport } from "../forensic/verify.js";
 
@@ -61,7 +69,11 @@ export class Ledger {
   /** Checks what is stored, by the code that `runledger verify` uses. Reads one snapshot; writers go on. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     const reader = await this.engine.raw();
-    return verify(reader, options).finally(() => reader.close());
+    try {
+      return await verify(reader, options);
+    } finally {
+      await reader.close();
+    }
   }
 
   /** Waits for what is queued, folds the write-ahead log into the file when this was its last user, and ends.

@@ -16,12 +16,15 @@ export class Areas {
   constructor(definitions: readonly EventDefinitions[], strict: boolean) {
     this.strict = strict;
     for (const definition of definitions) {
-      if (!(definition?.events instanceof Map)) throw invalid("options.events", "definitions made by defineEvents", definition);
-      if (this.definitions.has(definition.area)) throw invalid("options.events", "one definition an area", definition.area);
+      if (!(definition?.events instanceof Map))
+        throw invalid("options.events", "definitions made by defineEvents", definition);
+      if (this.definitions.has(definition.area))
+        throw invalid("options.events", "one definition an area", definition.area);
       this.definitions.set(definition.area, definition);
       for (const kind of definition.kinds) {
         const owner = this.owners.get(kind);
-        if (owner !== undefined) throw invalid("options.events", `one area a stream kind: ${owner.area} owns ${kind}`, definition.area);
+        if (owner !== undefined)
+          throw invalid("options.events", `one area a stream kind: ${owner.area} owns ${kind}`, definition.area);
         this.owners.set(kind, definition);
       }
     }
@@ -36,18 +39,22 @@ export class Areas {
   checkAppend(stream: string, type: string, path: string): void {
     const kind = kindOf(stream);
     const area = areaOf(type);
-    if (reservedAreas.has(kind)) throw invalid(`${path} stream`, "of a kind that the journal does not use itself", stream);
+    if (reservedAreas.has(kind))
+      throw invalid(`${path} stream`, "of a kind that the journal does not use itself", stream);
     if (reservedAreas.has(area)) throw invalid(`${path}.type`, "of an area that the journal does not use itself", type);
     const definition = this.definitions.get(area);
     const owner = this.owners.get(kind);
-    if (owner !== undefined && owner !== definition) throw invalid(`${path}.type`, `of area ${owner.area}, which owns the stream kind ${kind}`, type);
+    if (owner !== undefined && owner !== definition)
+      throw invalid(`${path}.type`, `of area ${owner.area}, which owns the stream kind ${kind}`, type);
     if (definition === undefined) {
       if (this.strict) throw invalid(`${path}.type`, "of a defined area: the ledger was opened strict", type);
       return;
     }
-    if (!definition.open) throw invalid(`${path}.type`, "of an open area: a closed one is written by its commands alone", type);
+    if (!definition.open)
+      throw invalid(`${path}.type`, "of an open area: a closed one is written by its commands alone", type);
     if (!definition.events.has(type)) throw invalid(`${path}.type`, `one that area ${area} defines`, type);
-    if (!definition.kinds.includes(kind)) throw invalid(`${path} stream`, `of a kind that area ${area} owns (${definition.kinds.join(", ")})`, stream);
+    if (!definition.kinds.includes(kind))
+      throw invalid(`${path} stream`, `of a kind that area ${area} owns (${definition.kinds.join(", ")})`, stream);
   }
 
   /** Under the lock: what must be recorded before an event of this type is written, or null; refused when the journal
@@ -59,12 +66,18 @@ export class Areas {
     if (definition === undefined) {
       const owner = [...this.recorded.values()].find((each) => each.kinds.includes(kindOf(stream)));
       if (recorded?.open === false) throw unknownArea(area, "is closed, and this program does not define it", recorded);
-      if (owner !== undefined && owner.area !== area) throw unknownArea(owner.area, `owns the stream kind ${kindOf(stream)}, and ${type} is not of it`, owner);
+      if (owner !== undefined && owner.area !== area)
+        throw unknownArea(owner.area, `owns the stream kind ${kindOf(stream)}, and ${type} is not of it`, owner);
       return null;
     }
     const own: AreaDefined = { area, open: definition.open, kinds: definition.kinds };
     if (recorded === undefined) return own;
-    if (recorded.kinds.join() !== own.kinds.join()) throw unknownArea(area, `was recorded with kinds ${recorded.kinds.join()}, and this program defines ${own.kinds.join()}`, recorded);
+    if (recorded.kinds.join() !== own.kinds.join())
+      throw unknownArea(
+        area,
+        `was recorded with kinds ${recorded.kinds.join()}, and this program defines ${own.kinds.join()}`,
+        recorded,
+      );
     if (recorded.open === own.open) return null;
     if (recorded.open) return own;
     throw unknownArea(area, "was recorded as closed, and this program defines it as open", recorded);

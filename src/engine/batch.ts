@@ -62,7 +62,9 @@ export class Batch {
   /** The head as this batch leaves it. */
   head(): StoreHead | null {
     const last = this.entries.at(-1);
-    return last === undefined ? this.start.head : { seq: last.seq, id: last.id, at: last.at, skew: last.skew, contents: this.contentCount };
+    return last === undefined
+      ? this.start.head
+      : { seq: last.seq, id: last.id, at: last.at, skew: last.skew, contents: this.contentCount };
   }
 
   /** Decides one append: stages all of it and returns what it became, or throws and stages nothing. */
@@ -72,16 +74,29 @@ export class Batch {
     const recording = this.areasToRecord(append.events);
     const count = recording.length + append.events.length;
     if (count > entriesPerTxMax) throw limit("append", "events", entriesPerTxMax, count);
-    await this.start.streamHeads.load(this.start.transaction, recording.length > 0 ? [journalStream, ...append.streams] : append.streams);
+    await this.start.streamHeads.load(
+      this.start.transaction,
+      recording.length > 0 ? [journalStream, ...append.streams] : append.streams,
+    );
     const contents = new StagedContents(this.start.transaction, this.contentCount, this.byPlain);
     const drafts: Draft[] = recording.map(recordingDraft);
     for (const event of append.events) {
       await contents.checkReferences(event, this.contents);
       const references: ContentReference[] = [];
       for (const content of event.contents) references.push(await contents.put(content));
-      drafts.push({ stream: event.stream, type: event.type, template: event.template, event, data: fillData(event, references) });
+      drafts.push({
+        stream: event.stream,
+        type: event.type,
+        template: event.template,
+        event,
+        data: fillData(event, references),
+      });
     }
-    const time = nextTime(this.time, { clock: this.start.clock.now(), monotonic: this.start.clock.monotonic() }, this.start.acceptClockStep);
+    const time = nextTime(
+      this.time,
+      { clock: this.start.clock.now(), monotonic: this.start.clock.monotonic() },
+      this.start.acceptClockStep,
+    );
     const rows = this.encode(drafts, time);
     this.accept(rows, contents, recording, time);
     return result(append, rows, recording.length, (stream) => this.headOf(stream)?.rev ?? 0);
@@ -99,14 +114,29 @@ export class Batch {
       const entry = encodeEntry(template, data, { seq, prev, txFirst, txCount: drafts.length, rev, at: time.at });
       if (entry.length * 3 > entryBytesMax) checkEntrySize(entry, event);
       const id = entryId(entry);
-      rows.push({ seq, id, stream, rev, before: head?.seq ?? null, type, at: time.at, skew: time.at - time.clock, entry });
+      rows.push({
+        seq,
+        id,
+        stream,
+        rev,
+        before: head?.seq ?? null,
+        type,
+        at: time.at,
+        skew: time.at - time.clock,
+        entry,
+      });
       heads.set(stream, { rev, seq });
       prev = id;
     }
     return rows;
   }
 
-  private accept(rows: readonly EntryRow[], contents: StagedContents, recording: readonly AreaDefined[], time: TimeState): void {
+  private accept(
+    rows: readonly EntryRow[],
+    contents: StagedContents,
+    recording: readonly AreaDefined[],
+    time: TimeState,
+  ): void {
     for (const row of rows) {
       invariant(row.seq === this.position, "an entry follows the head");
       this.entries.push(row);
@@ -146,16 +176,25 @@ export class Batch {
     const actual = head?.rev ?? 0;
     if (expected === "any") return;
     if (expected === "exists" ? actual > 0 : expected === "none" ? actual === 0 : expected === actual) return;
-    const actualId = head === null || typeof expected !== "string" || expected.length !== 64 ? null : await this.idAt(head.seq);
+    const actualId =
+      head === null || typeof expected !== "string" || expected.length !== 64 ? null : await this.idAt(head.seq);
     if (actualId !== null && actualId === expected) return;
-    throw new LedgerError("REVISION_CONFLICT", `${path} expected ${stream} ${sayExpected(expected)} but it is at revision ${actual}; read it and decide again`, {
-      details: { stream, expected, actual, ...(actualId === null ? {} : { actualId }) },
-    });
+    throw new LedgerError(
+      "REVISION_CONFLICT",
+      `${path} expected ${stream} ${sayExpected(expected)} but it is at revision ${actual}; read it and decide again`,
+      {
+        details: { stream, expected, actual, ...(actualId === null ? {} : { actualId }) },
+      },
+    );
   }
 
   private async checkCause(position: number, id: string): Promise<void> {
     if ((await this.idAt(position)) === id) return;
-    throw new LedgerError("NOT_FOUND", `options.cause must name an event of an earlier append, found no event ${id} at position ${position}`, { details: { position, id } });
+    throw new LedgerError(
+      "NOT_FOUND",
+      `options.cause must name an event of an earlier append, found no event ${id} at position ${position}`,
+      { details: { position, id } },
+    );
   }
 
   private async idAt(position: number): Promise<string | null> {
@@ -183,7 +222,8 @@ class StagedContents {
   async put(content: PendingContent): Promise<ContentReference> {
     const { plain, digest, media, salt, bytes } = content;
     if (plain !== null) {
-      const equal = this.own.get(plain) ?? this.inBatch.get(plain) ?? (await this.transaction.contentsByPlain([plain]))[0] ?? null;
+      const equal =
+        this.own.get(plain) ?? this.inBatch.get(plain) ?? (await this.transaction.contentsByPlain([plain]))[0] ?? null;
       if (equal !== null) return { $content: equal.digest, bytes: equal.bytes.length, n: equal.n };
     }
     const row: ContentRow = { n: this.before + this.rows.length + 1, digest, media, salt, bytes, plain };
@@ -198,13 +238,25 @@ class StagedContents {
       const inBatch = staged.find((row) => row.n === reference.n);
       const stored = inBatch ?? (await this.transaction.contents([reference.n]))[0] ?? null;
       if (stored === null || stored.digest !== reference.$content) {
-        throw new LedgerError("CONTENT_MISSING", `${event.path} names content ${reference.n} ${reference.$content}, which this journal does not have`, { details: { ...reference } });
+        throw new LedgerError(
+          "CONTENT_MISSING",
+          `${event.path} names content ${reference.n} ${reference.$content}, which this journal does not have`,
+          { details: { ...reference } },
+        );
       }
       if ("erased" in stored) {
-        throw new LedgerError("CONTENT_ERASED", `${event.path} names content ${reference.n}, which was erased by event #${stored.erased}`, { details: { ...reference, erasedBy: stored.erased } });
+        throw new LedgerError(
+          "CONTENT_ERASED",
+          `${event.path} names content ${reference.n}, which was erased by event #${stored.erased}`,
+          { details: { ...reference, erasedBy: stored.erased } },
+        );
       }
       if (stored.bytes.length !== reference.bytes) {
-        throw new LedgerError("INVALID_ARGUMENT", `${event.path} names content ${reference.n} with ${reference.bytes} bytes, found ${stored.bytes.length}`, { details: { ...reference } });
+        throw new LedgerError(
+          "INVALID_ARGUMENT",
+          `${event.path} names content ${reference.n} with ${reference.bytes} bytes, found ${stored.bytes.length}`,
+          { details: { ...reference } },
+        );
       }
     }
   }
@@ -217,10 +269,16 @@ function recordingDraft(area: AreaDefined): Draft {
 
 function checkEntrySize(entry: string, event: PreparedEvent | null): void {
   const bytes = Buffer.byteLength(entry);
-  if (bytes > entryBytesMax) throw limit(event?.path ?? "entry", "bytes as an entry (mark large values with content())", entryBytesMax, bytes);
+  if (bytes > entryBytesMax)
+    throw limit(event?.path ?? "entry", "bytes as an entry (mark large values with content())", entryBytesMax, bytes);
 }
 
-function result(append: PreparedAppend, rows: readonly EntryRow[], recorded: number, revisionOf: (stream: string) => number): AppendResult {
+function result(
+  append: PreparedAppend,
+  rows: readonly EntryRow[],
+  recorded: number,
+  revisionOf: (stream: string) => number,
+): AppendResult {
   const streams = append.streams.map((stream) => ({ stream, revision: revisionOf(stream) }));
   const [first] = rows;
   const [named] = streams;

@@ -16,7 +16,15 @@ import { prepareAppend } from "./prepare.js";
 import { readJournal, readOneStream } from "./reading.js";
 import type { Reading } from "./reading.js";
 import { nextTime } from "./time.js";
-import type { AppendOptions, AppendResult, Diagnostic, LedgerStatus, ReadOptions, ReadStreamOptions, StreamAppend } from "./types.js";
+import type {
+  AppendOptions,
+  AppendResult,
+  Diagnostic,
+  LedgerStatus,
+  ReadOptions,
+  ReadStreamOptions,
+  StreamAppend,
+} from "./types.js";
 import { Writer } from "./writer.js";
 
 export interface EngineOptions {
@@ -59,7 +67,8 @@ export class Engine {
   append(parts: readonly StreamAppend[], options: AppendOptions): Promise<AppendResult> {
     this.checkOpen();
     const { store, areas, randomBytes, dedupe } = this.options;
-    if (store.readOnly) throw new LedgerError("READ_ONLY", "the ledger must be open for writing, found it open read-only");
+    if (store.readOnly)
+      throw new LedgerError("READ_ONLY", "the ledger must be open for writing, found it open read-only");
     return this.writer.submit(prepareAppend(parts, options, { areas, randomBytes, dedupe }), options.signal);
   }
 
@@ -75,16 +84,32 @@ export class Engine {
 
   async content(reference: ContentReference): Promise<Content> {
     this.checkOpen();
-    if (!isContentReference(reference)) throw invalid("reference", 'a content reference {"$content", "bytes", "n"}', reference);
+    if (!isContentReference(reference))
+      throw invalid("reference", 'a content reference {"$content", "bytes", "n"}', reference);
     const snapshot = await this.options.store.snapshot();
     try {
       const [stored] = await snapshot.contents([reference.n]);
       const details = { ...reference };
-      if (stored === null || stored === undefined) throw new LedgerError("CONTENT_MISSING", `content ${reference.n} must be stored, found nothing`, { details });
-      if (stored.digest !== reference.$content) throw new LedgerError("CONTENT_MISSING", `content ${reference.n} must be ${reference.$content}, found ${stored.digest}`, { details });
-      if ("erased" in stored) throw new LedgerError("CONTENT_ERASED", `content ${reference.n} was erased by event #${stored.erased}`, { details: { ...details, erasedBy: stored.erased } });
-      if (contentDigest(stored.media, stored.salt, stored.bytes) !== reference.$content || stored.bytes.length !== reference.bytes) {
-        throw new LedgerError("STORE_DAMAGED", `content ${reference.n} must hash to its digest, found other bytes`, { details, hint: "run `runledger verify` on it" });
+      if (stored === null || stored === undefined)
+        throw new LedgerError("CONTENT_MISSING", `content ${reference.n} must be stored, found nothing`, { details });
+      if (stored.digest !== reference.$content)
+        throw new LedgerError(
+          "CONTENT_MISSING",
+          `content ${reference.n} must be ${reference.$content}, found ${stored.digest}`,
+          { details },
+        );
+      if ("erased" in stored)
+        throw new LedgerError("CONTENT_ERASED", `content ${reference.n} was erased by event #${stored.erased}`, {
+          details: { ...details, erasedBy: stored.erased },
+        });
+      if (
+        contentDigest(stored.media, stored.salt, stored.bytes) !== reference.$content ||
+        stored.bytes.length !== reference.bytes
+      ) {
+        throw new LedgerError("STORE_DAMAGED", `content ${reference.n} must hash to its digest, found other bytes`, {
+          details,
+          hint: "run `runledger verify` on it",
+        });
       }
       return new Content(stored.media, new Uint8Array(stored.bytes));
     } finally {
@@ -146,7 +171,9 @@ async function readGenesis(store: Store): Promise<JournalOpened | null> {
     if (stored === null || stored === undefined) return null;
     const { fields } = decodeStored(stored);
     if (fields.type !== "journal.opened") {
-      throw new LedgerError("STORE_DAMAGED", `event #0 must be journal.opened, found ${fields.type}`, { details: { position: 0, field: "type" } });
+      throw new LedgerError("STORE_DAMAGED", `event #0 must be journal.opened, found ${fields.type}`, {
+        details: { position: 0, field: "type" },
+      });
     }
     return parseJournalOpened(fields.data);
   } finally {
@@ -160,7 +187,9 @@ const opensMax = 20;
 async function openJournal(options: EngineOptions): Promise<JournalOpened> {
   const { store, randomBytes, origin, busyTimeoutMs } = options;
   if (store.readOnly || !options.create) {
-    throw new LedgerError("NOT_FOUND", `${store.location} must hold a journal, found none`, { details: { location: store.location } });
+    throw new LedgerError("NOT_FOUND", `${store.location} must hold a journal, found none`, {
+      details: { location: store.location },
+    });
   }
   const data = canonicalize(journalOpened(origin, randomBytes));
   for (let attempt = 1; ; attempt++) {
@@ -190,5 +219,15 @@ function genesisRow({ clock }: EngineOptions, data: string): EntryRow {
   const time = nextTime(null, { clock: clock.now(), monotonic: clock.monotonic() }, true);
   const template = entryTemplate(journalStream, "journal.opened", 1, {});
   const entry = encodeEntry(template, data, { seq: 0, prev: zeroId, txFirst: 0, txCount: 1, rev: 1, at: time.at });
-  return { seq: 0, id: entryId(entry), stream: journalStream, rev: 1, before: null, type: "journal.opened", at: time.at, skew: 0, entry };
+  return {
+    seq: 0,
+    id: entryId(entry),
+    stream: journalStream,
+    rev: 1,
+    before: null,
+    type: "journal.opened",
+    at: time.at,
+    skew: 0,
+    entry,
+  };
 }

@@ -7,13 +7,28 @@ import { invalid, invariant, LedgerError, limit } from "../kernel/errors.js";
 import { dedupeBytesMin, entriesPerTxMax, entryBytesMax, saltBytes } from "../kernel/limits.js";
 import { checkMembers, parseInteger } from "../kernel/members.js";
 import { parseStream, parseType } from "../kernel/names.js";
-import { contentDigest, ContentValue, isContentReference, isContentValue, plainHash, toContent } from "../journal/content.js";
+import {
+  contentDigest,
+  ContentValue,
+  isContentReference,
+  isContentValue,
+  plainHash,
+  toContent,
+} from "../journal/content.js";
 import type { ContentReference } from "../journal/content.js";
 import { checkLabels, EntryProblem, entryTemplate } from "../journal/entry.js";
 import type { EntryLabels, EntryTemplate } from "../journal/entry.js";
 import type { RandomBytes } from "../journal/events/journal.js";
 import type { Areas } from "./areas.js";
-import type { AppendLabels, AppendOptions, EventReference, Expected, NewEvent, StreamAppend, StreamRequirement } from "./types.js";
+import type {
+  AppendLabels,
+  AppendOptions,
+  EventReference,
+  Expected,
+  NewEvent,
+  StreamAppend,
+  StreamRequirement,
+} from "./types.js";
 
 /** A content on its way, with the salt that it will have unless an equal one is stored already. */
 export interface PendingContent {
@@ -64,7 +79,11 @@ const partNames = ["stream", "events", "expected"];
 const eventNames = ["type", "data"];
 
 /** Checks and encodes an append, or throws what is wrong with it. */
-export function prepareAppend(parts: readonly StreamAppend[], options: AppendOptions, preparing: Preparing): PreparedAppend {
+export function prepareAppend(
+  parts: readonly StreamAppend[],
+  options: AppendOptions,
+  preparing: Preparing,
+): PreparedAppend {
   checkMembers(options, "options", optionNames);
   const cause = parseCause(options.cause);
   const labels = parseLabels(options, cause?.id);
@@ -80,26 +99,45 @@ export function prepareAppend(parts: readonly StreamAppend[], options: AppendOpt
     if (streams.includes(stream)) throw invalid(`${path}stream`, "named once in an append", stream);
     streams.push(stream);
     const expected = part.expected ?? (single ? options.expected : undefined) ?? "any";
-    if (expected !== "any") requirements.push({ stream, expected: parseExpected(expected, `${path}expected`), path: `${path}expected` });
-    if (!Array.isArray(part.events) || part.events.length === 0) throw invalid(`${path}events`, "a list of at least one event", part.events);
-    if (events.length + part.events.length > entriesPerTxMax) throw limit("append", "events", entriesPerTxMax, events.length + part.events.length);
-    part.events.forEach((event: NewEvent, at) => events.push(prepareEvent(stream, event, `${path}events[${at}]`, labels, preparing)));
+    if (expected !== "any")
+      requirements.push({ stream, expected: parseExpected(expected, `${path}expected`), path: `${path}expected` });
+    if (!Array.isArray(part.events) || part.events.length === 0)
+      throw invalid(`${path}events`, "a list of at least one event", part.events);
+    if (events.length + part.events.length > entriesPerTxMax)
+      throw limit("append", "events", entriesPerTxMax, events.length + part.events.length);
+    part.events.forEach((event: NewEvent, at) =>
+      events.push(prepareEvent(stream, event, `${path}events[${at}]`, labels, preparing)),
+    );
   });
-  if (!single && options.expected !== undefined) throw invalid("options.expected", "absent: each stream of a list has its own", options.expected);
+  if (!single && options.expected !== undefined)
+    throw invalid("options.expected", "absent: each stream of a list has its own", options.expected);
   (options.require ?? []).forEach((each: StreamRequirement, index) => {
     const path = `options.require[${index}]`;
     checkMembers(each, path, ["stream", "expected"]);
-    requirements.push({ stream: parseStream(each.stream, `${path}.stream`), expected: parseExpected(each.expected, `${path}.expected`), path });
+    requirements.push({
+      stream: parseStream(each.stream, `${path}.stream`),
+      expected: parseExpected(each.expected, `${path}.expected`),
+      path,
+    });
   });
   return { streams, events, requirements, cause, weight: events.reduce((sum, event) => sum + weigh(event), 0) };
 }
 
-function prepareEvent(stream: string, event: NewEvent, path: string, labels: EntryLabels, preparing: Preparing): PreparedEvent {
+function prepareEvent(
+  stream: string,
+  event: NewEvent,
+  path: string,
+  labels: EntryLabels,
+  preparing: Preparing,
+): PreparedEvent {
   checkMembers(event, path, eventNames);
   const type = parseType(event.type, `${path}.type`);
   preparing.areas.checkAppend(stream, type, path);
   const definition = preparing.areas.definitionOf(type);
-  const data = parseData(definition === undefined ? (event.data ?? {}) : definition.parse(event.data ?? {}), `${path}.data`);
+  const data = parseData(
+    definition === undefined ? (event.data ?? {}) : definition.parse(event.data ?? {}),
+    `${path}.data`,
+  );
   const contents: PendingContent[] = [];
   const references: ContentReference[] = [];
   const segments = writeCanonical(data, {
@@ -114,7 +152,8 @@ function prepareEvent(stream: string, event: NewEvent, path: string, labels: Ent
       return true;
     },
     reference: (value, at) => {
-      if (!isContentReference(value)) throw invalid(at, 'a content reference {"$content", "bytes", "n"}: "$content" names nothing else', value);
+      if (!isContentReference(value))
+        throw invalid(at, 'a content reference {"$content", "bytes", "n"}: "$content" names nothing else', value);
       references.push({ ...value });
     },
   });
@@ -142,7 +181,8 @@ function pend(value: ContentValue, { randomBytes, dedupe }: Preparing): PendingC
 
 function parseData(data: unknown, path: string): object {
   if (types.isProxy(data)) throw invalid(path, "a plain object", data);
-  if (typeof data !== "object" || data === null || Array.isArray(data) || isClassInstance(data)) throw invalid(path, "a plain object", data);
+  if (typeof data !== "object" || data === null || Array.isArray(data) || isClassInstance(data))
+    throw invalid(path, "a plain object", data);
   return data;
 }
 
@@ -158,7 +198,8 @@ function isReferenceShaped(value: unknown): boolean {
 
 function parseCause(cause: unknown): EventReference | undefined {
   if (cause === undefined) return undefined;
-  if (typeof cause !== "object" || cause === null) throw invalid("options.cause", "an event, or its position and id", cause);
+  if (typeof cause !== "object" || cause === null)
+    throw invalid("options.cause", "an event, or its position and id", cause);
   const { position, id } = cause as { readonly position?: unknown; readonly id?: unknown }; // any object may have them
   if (!isDigest(id)) throw invalid("options.cause.id", "64 lower-case hex digits", id);
   return { position: parseInteger(position, "options.cause.position", 0), id };
@@ -170,8 +211,15 @@ function parseLabels({ actor, correlation, meta }: AppendLabels, cause: string |
     checkLabels(labels);
   } catch (problem) {
     if (!(problem instanceof EntryProblem)) throw problem;
-    if (problem.cause instanceof LedgerError) throw new LedgerError(problem.cause.code, `options.${problem.message}`, { details: { ...problem.cause.details, path: `options.${problem.path}` }, cause: problem.cause });
-    throw new LedgerError("INVALID_ARGUMENT", `options.${problem.message}`, { details: { path: `options.${problem.path}` }, cause: problem });
+    if (problem.cause instanceof LedgerError)
+      throw new LedgerError(problem.cause.code, `options.${problem.message}`, {
+        details: { ...problem.cause.details, path: `options.${problem.path}` },
+        cause: problem.cause,
+      });
+    throw new LedgerError("INVALID_ARGUMENT", `options.${problem.message}`, {
+      details: { path: `options.${problem.path}` },
+      cause: problem,
+    });
   }
   return labels.meta === undefined ? labels : { ...labels, meta: { ...labels.meta } };
 }

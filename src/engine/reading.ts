@@ -68,7 +68,12 @@ export function readOneStream(store: Store, areas: Areas, stream: string, option
       end ??= (await snapshot.streamHeads([stream]))[0]?.rev ?? 0;
       const start = Math.min(next ?? from ?? (backward ? end : 1), backward ? end : Infinity);
       if (end === 0 || start > end) return { stored: [], next: null };
-      const stored = await snapshot.streamEntries(stream, start, backward ? size : Math.min(size, end - start + 1), backward);
+      const stored = await snapshot.streamEntries(
+        stream,
+        start,
+        backward ? size : Math.min(size, end - start + 1),
+        backward,
+      );
       const after = backward ? start - stored.length : start + stored.length;
       return { stored, next: stored.length === 0 || after < 1 || after > end ? null : after };
     },
@@ -90,7 +95,8 @@ async function* iterate(store: Store, areas: Areas, plan: Plan): AsyncGenerator<
   let left = plan.limit;
   let next: number | null = null;
   do {
-    if (plan.signal?.aborted === true) throw new LedgerError("ABORTED", "the reading was given up", { cause: plan.signal.reason });
+    if (plan.signal?.aborted === true)
+      throw new LedgerError("ABORTED", "the reading was given up", { cause: plan.signal.reason });
     const snapshot = await store.snapshot();
     let page: Page;
     try {
@@ -117,7 +123,11 @@ function show(decoded: DecodedEntry, areas: Areas, plan: Plan): LedgerEvent | nu
     if (plan.unknown === "accept") return event;
     if (plan.unknown === "ignore") return null;
     if (typeof plan.unknown === "function") return plan.unknown(event);
-    throw new LedgerError("SCHEMA_UNKNOWN", `event #${seq} ${type} must be of a type and version that this program defines, found version ${tv}`, { details: { position: seq, type, version: tv } });
+    throw new LedgerError(
+      "SCHEMA_UNKNOWN",
+      `event #${seq} ${type} must be of a type and version that this program defines, found version ${tv}`,
+      { details: { position: seq, type, version: tv } },
+    );
   }
   let data = decoded.fields.data;
   for (let version = tv; version < definition.version; version++) {
@@ -128,15 +138,29 @@ function show(decoded: DecodedEntry, areas: Areas, plan: Plan): LedgerEvent | nu
   return toEvent(decoded, data, definition.version);
 }
 
-function upcast(step: (data: JsonObject) => JsonObject, data: JsonObject, position: number, type: string, from: number): JsonObject {
+function upcast(
+  step: (data: JsonObject) => JsonObject,
+  data: JsonObject,
+  position: number,
+  type: string,
+  from: number,
+): JsonObject {
   let next: unknown;
   try {
     next = step(data);
   } catch (cause) {
-    throw new LedgerError("SCHEMA_UNKNOWN", `event #${position} ${type} must be upcast from version ${from}, found a step that throws`, { details: { position, type, version: from }, cause });
+    throw new LedgerError(
+      "SCHEMA_UNKNOWN",
+      `event #${position} ${type} must be upcast from version ${from}, found a step that throws`,
+      { details: { position, type, version: from }, cause },
+    );
   }
   if (typeof next === "object" && next !== null && !Array.isArray(next) && !("then" in next)) return next as JsonObject;
-  throw new LedgerError("SCHEMA_UNKNOWN", `event #${position} ${type} must be upcast from version ${from} into an object, found something else`, { details: { position, type, version: from } });
+  throw new LedgerError(
+    "SCHEMA_UNKNOWN",
+    `event #${position} ${type} must be upcast from version ${from} into an object, found something else`,
+    { details: { position, type, version: from } },
+  );
 }
 
 function toEvent({ id, fields }: DecodedEntry, data: JsonObject, version: number): LedgerEvent {
@@ -160,12 +184,20 @@ function toEvent({ id, fields }: DecodedEntry, data: JsonObject, version: number
   };
 }
 
-function parseCommon(options: { readonly limit?: number; readonly unknown?: UnknownEvents; readonly signal?: AbortSignal }): Pick<Plan, "limit" | "unknown" | "signal"> {
+function parseCommon(options: {
+  readonly limit?: number;
+  readonly unknown?: UnknownEvents;
+  readonly signal?: AbortSignal;
+}): Pick<Plan, "limit" | "unknown" | "signal"> {
   const unknown = options.unknown ?? "accept";
   if (unknown !== "accept" && unknown !== "ignore" && unknown !== "error" && typeof unknown !== "function") {
     throw invalid("options.unknown", '"accept", "ignore", "error" or a function', unknown);
   }
-  return { limit: options.limit === undefined ? Infinity : parseInteger(options.limit, "options.limit", 1), unknown, signal: options.signal };
+  return {
+    limit: options.limit === undefined ? Infinity : parseInteger(options.limit, "options.limit", 1),
+    unknown,
+    signal: options.signal,
+  };
 }
 
 function parseDirection(direction: unknown): boolean {
@@ -179,10 +211,16 @@ function parseFilters({ streams, kinds, types }: ReadOptions): Plan["matches"] {
   const byKind = parseList(kinds, "options.kinds", parseArea);
   const byType = parseList(types, "options.types", parseType);
   return ({ stream, type }) =>
-    (byStream === null || byStream.has(stream)) && (byKind === null || byKind.has(kindOf(stream))) && (byType === null || byType.has(type));
+    (byStream === null || byStream.has(stream)) &&
+    (byKind === null || byKind.has(kindOf(stream))) &&
+    (byType === null || byType.has(type));
 }
 
-function parseList(values: readonly string[] | undefined, path: string, parse: (value: unknown, path: string) => string): ReadonlySet<string> | null {
+function parseList(
+  values: readonly string[] | undefined,
+  path: string,
+  parse: (value: unknown, path: string) => string,
+): ReadonlySet<string> | null {
   if (values === undefined) return null;
   if (!Array.isArray(values)) throw invalid(path, "a list", values);
   return new Set(values.map((value, index) => parse(value, `${path}[${index}]`)));

@@ -36,7 +36,10 @@ export function nextTime(previous: TimeState | null, reading: ClockReading, acce
   const going = previous.at + elapsed;
   const at = Math.max(clock, going);
   if (at - previous.at > clockStepMsMax && !acceptClockStep) {
-    throw unsure(`time may step at most 366 days past the last event at ${previous.at}, found ${at}`, { previousAt: previous.at, at });
+    throw unsure(`time may step at most 366 days past the last event at ${previous.at}, found ${at}`, {
+      previousAt: previous.at,
+      at,
+    });
   }
   if (at > timeMsMax) throw unsure(`time must stay within what a Date can show, found ${at}`, { at });
   const wholeMs = at === going && elapsed === byMonotonic;
@@ -44,5 +47,8 @@ export function nextTime(previous: TimeState | null, reading: ClockReading, acce
 }
 
 function unsure(message: string, details: Record<string, unknown>): LedgerError {
-  return new LedgerError("CLOCK_UNSURE", message, { details, hint: "check the host's clock; open with acceptClockStep when the step is right" });
+  return new LedgerError("CLOCK_UNSURE", message, {
+    details,
+    hint: "check the host's clock; open with acceptClockStep when the step is right",
+  });
 }

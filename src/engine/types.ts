@@ -45,10 +45,21 @@ export interface TestingSeams {
 
 /** What the `onEvent` hook hears. Sizes in bytes, durations in ms. @public */
 export type Diagnostic =
-  | { readonly type: "committed"; readonly commands: number; readonly entries: number; readonly position: number; readonly durationMs: number }
+  | {
+      readonly type: "committed";
+      readonly commands: number;
+      readonly entries: number;
+      readonly position: number;
+      readonly durationMs: number;
+    }
   | { readonly type: "retried"; readonly commands: number; readonly cause: unknown }
   | { readonly type: "stalled"; readonly waitedMs: number; readonly commands: number }
-  | { readonly type: "walOverCap"; readonly bytes: number; readonly capBytes: number; readonly checkpointBlocked: boolean }
+  | {
+      readonly type: "walOverCap";
+      readonly bytes: number;
+      readonly capBytes: number;
+      readonly checkpointBlocked: boolean;
+    }
   | { readonly type: "copied"; readonly location: string };
 
 /** An event to append. @public */

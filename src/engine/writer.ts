@@ -34,7 +34,8 @@ interface Queued {
 }
 
 /** What an append of a batch became; told to its caller after the commit. */
-type Outcome = { readonly queued: Queued; readonly result: AppendResult } | { readonly queued: Queued; readonly error: unknown };
+type Outcome =
+  { readonly queued: Queued; readonly result: AppendResult } | { readonly queued: Queued; readonly error: unknown };
 
 const retriesMax = 20;
 
@@ -58,12 +59,19 @@ export class Writer {
   /** Queues an append; settles when it is durable, or refused. */
   submit(append: PreparedAppend, signal: AbortSignal | undefined): Promise<AppendResult> {
     if (this.closed) return Promise.reject(new LedgerError("CLOSED", "the ledger must be open, found it closed"));
-    if (this.queue.length >= queueCommandsMax || (this.queue.length > 0 && this.queuedBytes + append.weight > queueBytesMax)) {
+    if (
+      this.queue.length >= queueCommandsMax ||
+      (this.queue.length > 0 && this.queuedBytes + append.weight > queueBytesMax)
+    ) {
       return Promise.reject(
-        new LedgerError("OVERLOADED", `the queue may hold ${queueCommandsMax} appends or ${queueBytesMax} bytes, found ${this.queue.length} appends of ${this.queuedBytes} bytes`, {
-          details: { commands: this.queue.length, bytes: this.queuedBytes },
-          hint: "wait for earlier appends before you send more",
-        }),
+        new LedgerError(
+          "OVERLOADED",
+          `the queue may hold ${queueCommandsMax} appends or ${queueBytesMax} bytes, found ${this.queue.length} appends of ${this.queuedBytes} bytes`,
+          {
+            details: { commands: this.queue.length, bytes: this.queuedBytes },
+            hint: "wait for earlier appends before you send more",
+          },
+        ),
       );
     }
     if (signal?.aborted === true) return Promise.reject(aborted(signal));
@@ -131,11 +139,21 @@ export class Writer {
       position = outcome.result.position;
       outcome.queued.resolve(outcome.result);
     }
-    if (accepted > 0) this.options.onEvent({ type: "committed", commands: accepted, entries, position, durationMs: monotonic() - started });
+    if (accepted > 0)
+      this.options.onEvent({
+        type: "committed",
+        commands: accepted,
+        entries,
+        position,
+        durationMs: monotonic() - started,
+      });
   }
 
   /** Decides what `takeMore` hands out and commits it. Never throws: every append taken has an outcome. */
-  private async decideAndCommit(first: StoreTransaction, takeMore: () => Iterable<Queued>): Promise<readonly Outcome[]> {
+  private async decideAndCommit(
+    first: StoreTransaction,
+    takeMore: () => Iterable<Queued>,
+  ): Promise<readonly Outcome[]> {
     let transaction = first;
     let source: Iterable<Queued> = takeMore();
     const taken: Queued[] = [];
@@ -144,7 +162,10 @@ export class Writer {
       let outcomes: Outcome[] = [];
       try {
         batch = await this.startBatch(transaction);
-        await this.streamHeads.load(transaction, attempt === 1 ? this.streamsWaiting() : taken.flatMap((queued) => queued.append.streams));
+        await this.streamHeads.load(
+          transaction,
+          attempt === 1 ? this.streamsWaiting() : taken.flatMap((queued) => queued.append.streams),
+        );
         for (const queued of source) {
           if (attempt === 1) taken.push(queued);
           outcomes.push(await decide(batch, queued));
@@ -208,7 +229,15 @@ export class Writer {
     const head = await transaction.head();
     if (head === null || head.id !== this.headId) await this.catchUp(transaction, head);
     const { areas, clock, acceptClockStep } = this.options;
-    return new Batch({ transaction, head, time: head === null ? null : this.time, streamHeads: this.streamHeads, areas, clock, acceptClockStep });
+    return new Batch({
+      transaction,
+      head,
+      time: head === null ? null : this.time,
+      streamHeads: this.streamHeads,
+      areas,
+      clock,
+      acceptClockStep,
+    });
   }
 
   /** Somebody else wrote: what was known of stream heads is void, the areas are read on, the head is looked at. */
@@ -216,13 +245,18 @@ export class Writer {
     this.streamHeads.clear();
     if (head === null) return;
     const [last] = await reads.entriesAt([head.seq]);
-    if (last === undefined || last === null) throw new LedgerError("STORE_DAMAGED", `the head must be at position ${head.seq}, found nothing there`);
+    if (last === undefined || last === null)
+      throw new LedgerError("STORE_DAMAGED", `the head must be at position ${head.seq}, found nothing there`);
     decodeStored(last);
     const [journal] = await reads.streamHeads([journalStream]);
     const journalEnd = journal?.rev ?? 0;
     while (this.journalRevision < journalEnd) {
       const page = await reads.streamEntries(journalStream, this.journalRevision + 1, 1_000);
-      if (page.length === 0) throw new LedgerError("STORE_DAMAGED", `${journalStream} must reach revision ${journalEnd}, found ${this.journalRevision}`);
+      if (page.length === 0)
+        throw new LedgerError(
+          "STORE_DAMAGED",
+          `${journalStream} must reach revision ${journalEnd}, found ${this.journalRevision}`,
+        );
       for (const stored of page) {
         const { fields } = decodeStored(stored);
         if (fields.type === "area.defined") this.options.areas.record(parseAreaDefined(fields.data));
@@ -297,13 +331,27 @@ function failed(outcomes: readonly Outcome[], taken: readonly Queued[], cause: u
   });
 }
 
-function inDoubt(outcomes: readonly Outcome[], taken: readonly Queued[], batch: Batch | null, cause: unknown, unreachable: unknown): Outcome[] {
+function inDoubt(
+  outcomes: readonly Outcome[],
+  taken: readonly Queued[],
+  batch: Batch | null,
+  cause: unknown,
+  unreachable: unknown,
+): Outcome[] {
   if (batch === null || batch.entries.length === 0) return failed(outcomes, taken, cause);
-  const error = new LedgerError("STORE_IN_DOUBT", "the commit must be answered, found neither an answer nor a way to ask again", {
-    details: { firstPosition: batch.entries[0]?.seq, entries: batch.entries.length, unreachable: String(unreachable) },
-    hint: "read the stream when the store is back: the append is there in whole or not at all",
-    cause,
-  });
+  const error = new LedgerError(
+    "STORE_IN_DOUBT",
+    "the commit must be answered, found neither an answer nor a way to ask again",
+    {
+      details: {
+        firstPosition: batch.entries[0]?.seq,
+        entries: batch.entries.length,
+        unreachable: String(unreachable),
+      },
+      hint: "read the stream when the store is back: the append is there in whole or not at all",
+      cause,
+    },
+  );
   return failed(outcomes, taken, error);
 }
 

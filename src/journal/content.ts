@@ -49,7 +49,8 @@ export function content(value: unknown, media?: string): ContentValue {
 /** Encodes a value as content. With `media` a string or bytes are taken as they are. */
 export function toContent(value: unknown, path: string, media?: string): ContentValue {
   if (isContentValue(value)) {
-    if (media !== undefined && media !== value.media) throw invalid(`${path} media type`, `absent or ${value.media}, as the content has it already`, media);
+    if (media !== undefined && media !== value.media)
+      throw invalid(`${path} media type`, `absent or ${value.media}, as the content has it already`, media);
     return value;
   }
   if (media !== undefined) parseMedia(media, `${path} media type`);
@@ -64,7 +65,8 @@ export function toContent(value: unknown, path: string, media?: string): Content
     if (!value.isWellFormed()) throw invalid(path, "free of lone surrogates", value);
     return new ContentValue(media ?? textMedia, Buffer.from(value));
   }
-  if (media !== undefined && media !== jsonMedia) throw invalid(path, `a string or bytes for media type ${media}`, value);
+  if (media !== undefined && media !== jsonMedia)
+    throw invalid(path, `a string or bytes for media type ${media}`, value);
   const text = canonicalText(value, { path });
   checkSize(Buffer.byteLength(text), path);
   return new ContentValue(jsonMedia, Buffer.from(text));
@@ -108,7 +110,10 @@ function isCount(value: unknown, min: number, max: number): boolean {
 }
 
 /** Every content reference in a value, in the order of its canonical text. `onBroken` gets what only looks like one. */
-export function contentReferences(value: JsonValue | undefined, onBroken?: (value: JsonValue) => void): ContentReference[] {
+export function contentReferences(
+  value: JsonValue | undefined,
+  onBroken?: (value: JsonValue) => void,
+): ContentReference[] {
   const found: ContentReference[] = [];
   const walk = (node: JsonValue | undefined): void => {
     if (typeof node !== "object" || node === null) return;

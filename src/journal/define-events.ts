@@ -51,21 +51,31 @@ export interface ParsedEventDefinition {
 export const reservedAreas: ReadonlySet<string> = new Set(["journal", "content", "receipt", "fence", "area"]);
 
 /** Defines the events of an area once: versions, parsing, content and upcasting. @public */
-export function defineEvents(area: string, options: AreaOptions, events: Readonly<Record<string, EventDefinition>>): EventDefinitions {
+export function defineEvents(
+  area: string,
+  options: AreaOptions,
+  events: Readonly<Record<string, EventDefinition>>,
+): EventDefinitions {
   parseArea(area, "area");
   if (reservedAreas.has(area)) throw invalid("area", "a name that the journal does not use itself", area);
   if (typeof options?.open !== "boolean") throw invalid(`${area} options.open`, "true or false", options?.open);
   if (!isObject(events)) throw invalid(`${area} events`, "an object with a definition for each type", events);
   const parsed = new Map<string, ParsedEventDefinition>();
   for (const [type, definition] of Object.entries(events)) parsed.set(type, parseDefinition(area, type, definition));
-  return { area, open: options.open, kinds: parseKinds(options.kinds === undefined ? [area] : options.kinds, `${area} options.kinds`), events: parsed };
+  return {
+    area,
+    open: options.open,
+    kinds: parseKinds(options.kinds === undefined ? [area] : options.kinds, `${area} options.kinds`),
+    events: parsed,
+  };
 }
 
 function parseKinds(kinds: unknown, path: string): readonly string[] {
   if (!Array.isArray(kinds)) throw invalid(path, "a list of names", kinds);
   const parsed = kinds.map((kind: unknown, index) => parseArea(kind, `${path}[${index}]`));
   parsed.forEach((kind, index) => {
-    if (reservedAreas.has(kind)) throw invalid(`${path}[${index}]`, "a kind that the journal does not use itself", kind);
+    if (reservedAreas.has(kind))
+      throw invalid(`${path}[${index}]`, "a kind that the journal does not use itself", kind);
     if (parsed.indexOf(kind) < index) throw invalid(`${path}[${index}]`, "named once", kind);
   });
   return parsed;
@@ -80,14 +90,22 @@ function parseDefinition(area: string, type: string, definition: EventDefinition
   if (!isObject(upcast)) throw invalid(`${type} upcast`, "an object with a step for each older version", upcast);
   const steps = new Map<number, (data: JsonObject) => JsonObject>();
   for (const [from, step] of Object.entries(upcast)) {
-    if (!/^[1-9][0-9]*$/.test(from) || Number(from) >= version) throw invalid(`${type} upcast`, `steps from versions 1 to ${version - 1}`, from);
+    if (!/^[1-9][0-9]*$/.test(from) || Number(from) >= version)
+      throw invalid(`${type} upcast`, `steps from versions 1 to ${version - 1}`, from);
     if (typeof step !== "function") throw invalid(`${type} upcast[${from}]`, "a function", step);
     steps.set(Number(from), step);
   }
   for (let from = 1; from < version; from++) {
-    if (!steps.has(from)) throw invalid(`${type} upcast`, `a step from version ${from}: version ${version} is written today`, undefined);
+    if (!steps.has(from))
+      throw invalid(`${type} upcast`, `a step from version ${from}: version ${version} is written today`, undefined);
   }
-  return { type, version, parse: parser(type, parse), pointers: content === undefined ? undefined : pointerTree(type, content), upcast: steps };
+  return {
+    type,
+    version,
+    parse: parser(type, parse),
+    pointers: content === undefined ? undefined : pointerTree(type, content),
+    upcast: steps,
+  };
 }
 
 function parser(type: string, parse: EventDefinition["parse"]): (data: unknown) => unknown {
@@ -107,9 +125,14 @@ function standardParser(type: string, schema: StandardSchema): (data: unknown) =
     const result = validate(data);
     if (isThenable(result)) throw invalid(`${type} parse`, "synchronous", "a promise");
     if (!isObject(result)) throw invalid(`${type} parse`, "a schema that returns a value or issues", result);
-    const { issues, value } = result as { issues?: readonly { message: string; path?: readonly unknown[] }[]; value?: object };
+    const { issues, value } = result as {
+      issues?: readonly { message: string; path?: readonly unknown[] }[];
+      value?: object;
+    };
     if (issues !== undefined && issues.length > 0) {
-      throw new LedgerError("INVALID_ARGUMENT", `${type} data is not what its schema says: ${issues[0]?.message}`, { details: { type, issues } });
+      throw new LedgerError("INVALID_ARGUMENT", `${type} data is not what its schema says: ${issues[0]?.message}`, {
+        details: { type, issues },
+      });
     }
     if (value === undefined) throw invalid(`${type} parse`, "a schema that returns a value", result);
     return value;
@@ -135,7 +158,11 @@ function pointerTree(type: string, pointers: readonly string[]): PointerNode {
   const root: MutablePointerNode = { leaf: false, children: new Map() };
   for (const pointer of pointers) {
     if (typeof pointer !== "string" || !pointer.startsWith("/") || /~(?![01])/.test(pointer)) {
-      throw invalid(`${type} content`, 'JSON pointers such as "/note"', typeof pointer === "string" ? pointer : describe(pointer));
+      throw invalid(
+        `${type} content`,
+        'JSON pointers such as "/note"',
+        typeof pointer === "string" ? pointer : describe(pointer),
+      );
     }
     let node = root;
     for (const token of pointer.slice(1).split("/")) {
@@ -145,7 +172,8 @@ function pointerTree(type: string, pointers: readonly string[]): PointerNode {
       node = child;
       if (node.leaf) throw invalid(`${type} content`, "pointers to values that do not lie inside one another", pointer);
     }
-    if (node.children.size > 0) throw invalid(`${type} content`, "pointers to values that do not lie inside one another", pointer);
+    if (node.children.size > 0)
+      throw invalid(`${type} content`, "pointers to values that do not lie inside one another", pointer);
     node.leaf = true;
   }
   return root;

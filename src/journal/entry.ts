@@ -85,8 +85,21 @@ export function entryTemplate(stream: string, type: string, tv: number, labels: 
 /** The canonical text of an entry: the template, its place and the canonical text of its data. */
 export function encodeEntry(template: EntryTemplate, data: string, place: EntryPlace): string {
   return (
-    template.head + place.at + template.beforeData + data + template.afterData + place.prev + `","rev":` + place.rev + `,"seq":` + place.seq +
-    template.afterSeq + place.txFirst + "," + place.txCount + template.afterTx
+    template.head +
+    place.at +
+    template.beforeData +
+    data +
+    template.afterData +
+    place.prev +
+    `","rev":` +
+    place.rev +
+    `,"seq":` +
+    place.seq +
+    template.afterSeq +
+    place.txFirst +
+    "," +
+    place.txCount +
+    template.afterTx
   );
 }
 
@@ -111,7 +124,24 @@ export class EntryProblem extends Error {
   }
 }
 
-const knownFields = new Set(["v", "seq", "prev", "tx", "stream", "rev", "type", "tv", "at", "actor", "command", "cause", "corr", "fence", "meta", "data"]);
+const knownFields = new Set([
+  "v",
+  "seq",
+  "prev",
+  "tx",
+  "stream",
+  "rev",
+  "type",
+  "tv",
+  "at",
+  "actor",
+  "command",
+  "cause",
+  "corr",
+  "fence",
+  "meta",
+  "data",
+]);
 
 /** Parses stored text or bytes into an entry, or throws an `EntryProblem`. Nothing is repaired and nothing defaulted. */
 export function parseEntry(text: string | Uint8Array): EntryFields {
@@ -119,7 +149,13 @@ export function parseEntry(text: string | Uint8Array): EntryFields {
   try {
     value = parseCanonical(text, "entry", depthMax + 1);
   } catch (cause) {
-    if (cause instanceof LedgerError) throw new EntryProblem("canonical", typeof cause.details["path"] === "string" ? cause.details["path"] : "entry", cause.message, cause);
+    if (cause instanceof LedgerError)
+      throw new EntryProblem(
+        "canonical",
+        typeof cause.details["path"] === "string" ? cause.details["path"] : "entry",
+        cause.message,
+        cause,
+      );
     throw cause;
   }
   return checkEntry(value, typeof text === "string" ? Buffer.byteLength(text) : text.length);
@@ -128,15 +164,18 @@ export function parseEntry(text: string | Uint8Array): EntryFields {
 /** Checks the shape of a parsed entry whose text is already known to be canonical. */
 export function checkEntry(value: unknown, bytes: number): EntryFields {
   if (!isObject(value)) throw field("entry", "an object", value);
-  if (value["v"] !== formatVersion) throw new EntryProblem("version", "v", `entry format must be ${formatVersion}, found ${describe(value["v"])}`);
+  if (value["v"] !== formatVersion)
+    throw new EntryProblem("version", "v", `entry format must be ${formatVersion}, found ${describe(value["v"])}`);
   if (bytes > entryBytesMax) throw field("entry", `at most ${entryBytesMax} bytes`, bytes);
-  for (const name of Object.keys(value)) if (!knownFields.has(name)) throw field(name, "absent: no such field", value[name]);
+  for (const name of Object.keys(value))
+    if (!knownFields.has(name)) throw field(name, "absent: no such field", value[name]);
   const seq = integer(value["seq"], "seq", 0);
   const tx = value["tx"];
   if (!Array.isArray(tx) || tx.length !== 2) throw field("tx", "[first, count]", tx);
   const first = integer(tx[0], "tx[0]", 0);
   const count = integer(tx[1], "tx[1]", 1);
-  if (count > entriesPerTxMax || first > seq || seq >= first + count) throw field("tx", `[first, count] around ${seq}, count at most ${entriesPerTxMax}`, `[${first},${count}]`);
+  if (count > entriesPerTxMax || first > seq || seq >= first + count)
+    throw field("tx", `[first, count] around ${seq}, count at most ${entriesPerTxMax}`, `[${first},${count}]`);
   integer(value["rev"], "rev", 1);
   integer(value["tv"], "tv", 1);
   if (integer(value["at"], "at", 0) > timeMsMax) throw field("at", `at most ${timeMsMax}`, value["at"]);
@@ -169,7 +208,8 @@ function checkMeta(meta: unknown): void {
   const text = named("meta", () => canonicalText(meta, { path: "meta", unitsMax: metaBytesMax }));
   if (!isObject(meta)) throw field("meta", "an object of strings", meta);
   const names = Object.keys(meta);
-  if (names.length === 0 || names.length > metaKeysMax) throw field("meta", `an object of 1 to ${metaKeysMax} members`, names.length);
+  if (names.length === 0 || names.length > metaKeysMax)
+    throw field("meta", `an object of 1 to ${metaKeysMax} members`, names.length);
   for (const name of names) {
     named(`meta.${name.slice(0, 40)}`, () => parseLabel(name, "meta key"));
     if (typeof meta[name] !== "string") throw field(`meta.${name}`, "a string", meta[name]);
@@ -183,7 +223,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function integer(value: unknown, path: string, min: number): number {
-  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < min) throw field(path, `an integer from ${min} to 2^53−1`, value);
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < min)
+    throw field(path, `an integer from ${min} to 2^53−1`, value);
   return value;
 }
 

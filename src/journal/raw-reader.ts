@@ -74,7 +74,10 @@ export interface RawReader {
   entries(after: number | null, limit: number, asBytes?: boolean): Promise<readonly RawEntry[]>;
   streams(after: number | null, limit: number): Promise<readonly RawStream[]>;
   types(): Promise<readonly RawType[]>;
-  streamPages(after: { readonly stream: number; readonly page: number } | null, limit: number): Promise<readonly RawStreamPage[]>;
+  streamPages(
+    after: { readonly stream: number; readonly page: number } | null,
+    limit: number,
+  ): Promise<readonly RawStreamPage[]>;
   contents(after: number | null, limit: number): Promise<readonly RawContent[]>;
   close(): Promise<void>;
 }

@@ -131,5 +131,17 @@ export interface Store {
 export type FaultSeam = (step: DurableStep, moment: "before" | "after") => void;
 
 /** Every step that changes what is on disk, in the order in which an adapter takes them. */
-export const durableSteps = ["create", "schema", "mode", "begin", "contents", "entries", "streams", "commit", "checkpoint", "fold", "close"] as const;
+export const durableSteps = [
+  "create",
+  "schema",
+  "mode",
+  "begin",
+  "contents",
+  "entries",
+  "streams",
+  "commit",
+  "checkpoint",
+  "fold",
+  "close",
+] as const;
 export type DurableStep = (typeof durableSteps)[number];

@@ -22,9 +22,13 @@ export function decodeStored(stored: StoredEntry): DecodedEntry {
     fields = checkEntry(JSON.parse(text), typeof entry === "string" ? Buffer.byteLength(entry) : entry.length);
   } catch (cause) {
     if (cause instanceof EntryProblem && cause.kind === "version") {
-      throw new LedgerError("SCHEMA_UNKNOWN", `event #${seq}: ${cause.message}`, { details: { position: seq, field: "v" }, cause, hint: "use a version of runledger that knows this format" });
+      throw new LedgerError("SCHEMA_UNKNOWN", `event #${seq}: ${cause.message}`, {
+        details: { position: seq, field: "v" },
+        cause,
+        hint: "use a version of runledger that knows this format",
+      });
     }
-    throw damaged(seq, cause instanceof EntryProblem ? cause.path : "entry", String((cause as Error).message), cause);
+    throw damaged(seq, cause instanceof EntryProblem ? cause.path : "entry", (cause as Error).message, cause);
   }
   if (fields.seq !== seq) throw damaged(seq, "seq", `its position must be ${seq}, found ${fields.seq}`);
   return { id, fields };

@@ -59,13 +59,18 @@ export function parseCanonical(text: string | Uint8Array, path = "$", depthMax: 
   try {
     value = JSON.parse(string) as JsonValue; // checked below, by writing it again
   } catch (cause) {
-    throw new LedgerError("INVALID_ARGUMENT", `${path} must be canonical JSON, found text that does not parse`, { details: { path }, cause });
+    throw new LedgerError("INVALID_ARGUMENT", `${path} must be canonical JSON, found text that does not parse`, {
+      details: { path },
+      cause,
+    });
   }
   const again = canonicalText(value, { path, depthMax });
   if (again !== string) {
     let at = 0;
     while (again.charCodeAt(at) === string.charCodeAt(at)) at++;
-    throw new LedgerError("INVALID_ARGUMENT", `${path} must be canonical JSON, found another spelling at unit ${at}`, { details: { path, unit: at } });
+    throw new LedgerError("INVALID_ARGUMENT", `${path} must be canonical JSON, found another spelling at unit ${at}`, {
+      details: { path, unit: at },
+    });
   }
   return value;
 }
@@ -162,7 +167,10 @@ class CanonicalWriter {
   private number(value: number): void {
     if (!Number.isFinite(value)) throw this.refuse("a finite number", String(value));
     if (Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21) {
-      throw this.refuse("an integer within ±(2^53−1): a larger one was rounded before it came here; send it as a string", String(value));
+      throw this.refuse(
+        "an integer within ±(2^53−1): a larger one was rounded before it came here; send it as a string",
+        String(value),
+      );
     }
     this.text += String(value); // -0 prints as 0
   }
@@ -184,7 +192,8 @@ class CanonicalWriter {
 
   private array(value: readonly unknown[], pointers: PointerNode | undefined): void {
     this.refuseUnits(value.length * (this.options.take === undefined ? 2 : 1)); // a comma each, and a unit unless it is taken
-    if (Object.keys(value).length !== value.length || hasSymbols(value)) throw this.refuse("an array without holes or extra members", "one with some");
+    if (Object.keys(value).length !== value.length || hasSymbols(value))
+      throw this.refuse("an array without holes or extra members", "one with some");
     this.refuseToJson(value);
     this.text += "[";
     for (let index = 0; index < value.length; index++) {
@@ -218,7 +227,8 @@ class CanonicalWriter {
       this.keys.pop();
     }
     this.text += "}";
-    if (this.options.reference !== undefined && Object.hasOwn(value, "$content") && value["$content"] !== undefined) this.options.reference(value, this.path());
+    if (this.options.reference !== undefined && Object.hasOwn(value, "$content") && value["$content"] !== undefined)
+      this.options.reference(value, this.path());
   }
 
   /** Reads a member once, through its descriptor, so that no getter runs. */
@@ -285,7 +295,9 @@ class CanonicalWriter {
 
   private refuse(expected: string, found: string): LedgerError {
     const path = this.path();
-    return new LedgerError("INVALID_ARGUMENT", `${path} must be ${expected}, found ${found}`, { details: { path, expected, found } });
+    return new LedgerError("INVALID_ARGUMENT", `${path} must be ${expected}, found ${found}`, {
+      details: { path, expected, found },
+    });
   }
 
   private tooDeep(value: object): LedgerError {
@@ -320,6 +332,7 @@ function className(prototype: unknown): string {
 
 /** An own member that is plain data; nothing is called to find it. */
 function ownData(holder: unknown, name: string): unknown {
-  if ((typeof holder !== "object" && typeof holder !== "function") || holder === null || types.isProxy(holder)) return undefined;
+  if ((typeof holder !== "object" && typeof holder !== "function") || holder === null || types.isProxy(holder))
+    return undefined;
   return Object.getOwnPropertyDescriptor(holder, name)?.value as unknown;
 }

@@ -88,7 +88,9 @@ export function describe(value: unknown): string {
   if (value === null) return "null";
   switch (typeof value) {
     case "string":
-      return value.length > 60 ? `${JSON.stringify(value.slice(0, 60))}… (${value.length} units)` : JSON.stringify(value);
+      return value.length > 60
+        ? `${JSON.stringify(value.slice(0, 60))}… (${value.length} units)`
+        : JSON.stringify(value);
     case "number":
     case "boolean":
     case "undefined":

@@ -4,7 +4,8 @@ import { describe, invalid } from "./errors.js";
 export function checkMembers(value: unknown, path: string, names: readonly string[]): void {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(path, "an object", value);
   for (const name of Object.keys(value)) {
-    if (!names.includes(name)) throw invalid(path, `an object with no members but ${names.join(", ")}`, `member ${describe(name)}`);
+    if (!names.includes(name))
+      throw invalid(path, `an object with no members but ${names.join(", ")}`, `member ${describe(name)}`);
   }
 }
 

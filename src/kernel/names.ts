@@ -36,12 +36,22 @@ export function parseLabel(value: unknown, path: string): string {
 
 /** A run id, safe as a file name and as a key. */
 export function parseRunId(value: unknown, path: string): string {
-  return parsePattern(value, path, runIdPattern, "a run id: 1 to 200 letters, digits, ., _ or -, starting with a letter or digit");
+  return parsePattern(
+    value,
+    path,
+    runIdPattern,
+    "a run id: 1 to 200 letters, digits, ., _ or -, starting with a letter or digit",
+  );
 }
 
 /** A task id, safe as a file name and as a key. */
 export function parseTaskId(value: unknown, path: string): string {
-  return parsePattern(value, path, taskIdPattern, "a task id: 1 to 128 letters, digits, ., _ or -, starting with a letter or digit");
+  return parsePattern(
+    value,
+    path,
+    taskIdPattern,
+    "a task id: 1 to 128 letters, digits, ., _ or -, starting with a letter or digit",
+  );
 }
 
 /** The name of an area or of a stream kind. */
@@ -51,7 +61,12 @@ export function parseArea(value: unknown, path: string): string {
 
 /** The identity of a journal. */
 export function parseOrigin(value: unknown, path: string): string {
-  return parsePattern(value, path, originPattern, "1 to 128 lower-case letters, digits, ., / or -, starting with a letter or digit");
+  return parsePattern(
+    value,
+    path,
+    originPattern,
+    "1 to 128 lower-case letters, digits, ., / or -, starting with a letter or digit",
+  );
 }
 
 /** `<kind>/<name>`: the kind is an area's, the name is a key. */
@@ -82,7 +97,8 @@ export function areaOf(type: string): string {
 }
 
 function parseText(value: unknown, path: string, unitsMax: number): string {
-  if (typeof value !== "string" || value.length === 0) throw invalid(path, `a string of 1 to ${unitsMax} UTF-16 units`, value);
+  if (typeof value !== "string" || value.length === 0)
+    throw invalid(path, `a string of 1 to ${unitsMax} UTF-16 units`, value);
   if (value.length > unitsMax) throw limit(path, "UTF-16 units", unitsMax, value.length);
   if (controlPattern.test(value)) throw invalid(path, "free of control characters", value);
   if (!value.isWellFormed()) throw invalid(path, "free of lone surrogates", value);
@@ -90,6 +106,7 @@ function parseText(value: unknown, path: string, unitsMax: number): string {
 }
 
 function parsePattern(value: unknown, path: string, pattern: RegExp, expected: string): string {
-  if (typeof value !== "string" || !pattern.test(value)) throw invalid(path, expected, typeof value === "string" ? value : describe(value));
+  if (typeof value !== "string" || !pattern.test(value))
+    throw invalid(path, expected, typeof value === "string" ? value : describe(value));
   return value;
 }

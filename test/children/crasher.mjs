@@ -16,7 +16,10 @@ const ledger = await openLedger(path, { testing: { faults } });
 let key = 0;
 const append = async (stream, count, body) => {
   const mine = ++key;
-  const events = Array.from({ length: count }, (_, n) => ({ type: "thing.happened", data: { key: mine, n, count, ...(body ? { body: content(body) } : {}) } }));
+  const events = Array.from({ length: count }, (_, n) => ({
+    type: "thing.happened",
+    data: { key: mine, n, count, ...(body ? { body: content(body) } : {}) },
+  }));
   const { first, position } = await ledger.append(stream, events);
   say({ acknowledged: mine, first, position, count });
 };

@@ -53,15 +53,24 @@ describeStores("append", (openOne) => {
     });
 
     const [paid] = await ledger.readStream("order/1", { from: 2 }).toArray();
-    expect(paid).toMatchObject({ actor: "clerk", cause: cause.ids[0], correlation: "basket 7", meta: { traceparent: "00-1", tenant: "a" } });
+    expect(paid).toMatchObject({
+      actor: "clerk",
+      cause: cause.ids[0],
+      correlation: "basket 7",
+      meta: { traceparent: "00-1", tenant: "a" },
+    });
   });
 
   test("refuses a cause that is not an event of an earlier append", async () => {
     const ledger = await openOne();
     const placed = await ledger.append("order/1", [{ type: "order.placed" }]);
 
-    const error = await refusal(ledger.append("order/1", [{ type: "order.paid" }], { cause: { position: placed.position, id: "0".repeat(64) } }));
-    const beyond = await refusal(ledger.append("order/1", [{ type: "order.paid" }], { cause: { position: 99, id: placed.ids[0]! } }));
+    const error = await refusal(
+      ledger.append("order/1", [{ type: "order.paid" }], { cause: { position: placed.position, id: "0".repeat(64) } }),
+    );
+    const beyond = await refusal(
+      ledger.append("order/1", [{ type: "order.paid" }], { cause: { position: 99, id: placed.ids[0]! } }),
+    );
 
     expect([error.code, beyond.code]).toEqual(["NOT_FOUND", "NOT_FOUND"]);
     expect((await ledger.status()).size).toBe(2);
@@ -70,14 +79,20 @@ describeStores("append", (openOne) => {
   test("F04 a conflict names the caller's own expectation and the actual revision", async () => {
     const ledger = await openOne();
     const first = await ledger.append("order/1", [{ type: "order.placed" }]);
-    await ledger.append("order/2", Array.from({ length: 7 }, () => ({ type: "order.placed" })));
+    await ledger.append(
+      "order/2",
+      Array.from({ length: 7 }, () => ({ type: "order.placed" })),
+    );
 
     const none = await refusal(ledger.append("order/1", [{ type: "order.paid" }], { expected: "none" }));
     const five = await refusal(ledger.append("order/2", [{ type: "order.paid" }], { expected: 5 }));
     const exists = await refusal(ledger.append("order/3", [{ type: "order.paid" }], { expected: "exists" }));
     const byId = await refusal(ledger.append("order/2", [{ type: "order.paid" }], { expected: first.ids[0]! }));
 
-    expect(none).toMatchObject({ code: "REVISION_CONFLICT", details: { stream: "order/1", expected: "none", actual: 1 } });
+    expect(none).toMatchObject({
+      code: "REVISION_CONFLICT",
+      details: { stream: "order/1", expected: "none", actual: 1 },
+    });
     expect(five).toMatchObject({ code: "REVISION_CONFLICT", details: { stream: "order/2", expected: 5, actual: 7 } });
     expect(five.message).toContain("revision 5");
     expect(five.message).toContain("revision 7");
@@ -93,7 +108,10 @@ describeStores("append", (openOne) => {
     await ledger.append("order/1", [{ type: "order.paid" }], { expected: first.ids[0]! });
     await ledger.append("order/1", [{ type: "order.sent" }], { expected: 2 });
     await ledger.append("order/1", [{ type: "order.sent" }], { expected: "exists" });
-    await ledger.append("order/2", [{ type: "order.placed" }], { expected: 0, require: [{ stream: "order/1", expected: 4 }] });
+    await ledger.append("order/2", [{ type: "order.placed" }], {
+      expected: 0,
+      require: [{ stream: "order/1", expected: 4 }],
+    });
     await ledger.append("order/1", [{ type: "order.sent" }], { expected: "any" });
 
     expect((await ledger.status()).size).toBe(7);
@@ -103,7 +121,9 @@ describeStores("append", (openOne) => {
     const ledger = await openOne();
     await ledger.append("order/1", [{ type: "order.placed" }]);
 
-    const error = await refusal(ledger.append("order/2", [{ type: "order.placed" }], { require: [{ stream: "order/1", expected: 2 }] }));
+    const error = await refusal(
+      ledger.append("order/2", [{ type: "order.placed" }], { require: [{ stream: "order/1", expected: 2 }] }),
+    );
 
     expect(error).toMatchObject({ code: "REVISION_CONFLICT", details: { stream: "order/1", expected: 2, actual: 1 } });
     expect(await ledger.readStream("order/2").toArray()).toEqual([]);
@@ -127,7 +147,10 @@ describeStores("append", (openOne) => {
       { stream: "order/1", revision: 1 },
       { stream: "stock/7", revision: 2 },
     ]);
-    expect(error).toMatchObject({ code: "REVISION_CONFLICT", details: { stream: "order/1", expected: "none", actual: 1 } });
+    expect(error).toMatchObject({
+      code: "REVISION_CONFLICT",
+      details: { stream: "order/1", expected: "none", actual: 1 },
+    });
     expect((await ledger.status()).size).toBe(4);
     const events = await ledger.read({ from: 1 }).toArray();
     expect(events.every((event) => event.tx.first === 1 && event.tx.count === 3)).toBe(true);
@@ -140,7 +163,10 @@ describeStores("append", (openOne) => {
     const error = await refusal(
       ledger.append([
         { stream: "order/1", events: [{ type: "order.placed", data: { note: content("x".repeat(2_000)) } }] },
-        { stream: "order/2", events: [{ type: "order.placed", data: { ref: { $content: "0".repeat(64), bytes: 1, n: 9 } } }] },
+        {
+          stream: "order/2",
+          events: [{ type: "order.placed", data: { ref: { $content: "0".repeat(64), bytes: 1, n: 9 } } }],
+        },
       ]),
     );
 
@@ -189,8 +215,14 @@ describeStores("append", (openOne) => {
     const position = await refusal((async () => ledger.read({ from: 2 ** 53 }).toArray())());
 
     expect((await texts(ledger))[1]).toEqual({ fence: 9007199254740991 });
-    expect([data.code, revision.code, position.code]).toEqual(["INVALID_ARGUMENT", "INVALID_ARGUMENT", "INVALID_ARGUMENT"]);
-    expect(await refusal(ledger.append("order/1", [{ type: "order.placed" }], { expected: Number.MAX_SAFE_INTEGER }))).toMatchObject({
+    expect([data.code, revision.code, position.code]).toEqual([
+      "INVALID_ARGUMENT",
+      "INVALID_ARGUMENT",
+      "INVALID_ARGUMENT",
+    ]);
+    expect(
+      await refusal(ledger.append("order/1", [{ type: "order.placed" }], { expected: Number.MAX_SAFE_INTEGER })),
+    ).toMatchObject({
       code: "REVISION_CONFLICT",
       details: { expected: Number.MAX_SAFE_INTEGER, actual: 1 },
     });
@@ -204,15 +236,21 @@ describeStores("append", (openOne) => {
     await ledger.append(composed, [{ type: "cup.filled", data: { n: 1 } }]);
     await ledger.append(decomposed, [{ type: "cup.filled", data: { n: 2 } }]);
 
-    expect((await ledger.readStream(composed).toArray()).map((event) => [event.stream, event.data])).toEqual([[composed, { n: 1 }]]);
-    expect((await ledger.readStream(decomposed).toArray()).map((event) => [event.stream, event.data])).toEqual([[decomposed, { n: 2 }]]);
+    expect((await ledger.readStream(composed).toArray()).map((event) => [event.stream, event.data])).toEqual([
+      [composed, { n: 1 }],
+    ]);
+    expect((await ledger.readStream(decomposed).toArray()).map((event) => [event.stream, event.data])).toEqual([
+      [decomposed, { n: 2 }],
+    ]);
   });
 
   test("refuses an entry over 65,535 bytes, counted in bytes, and accepts one just within", async () => {
     const ledger = await openOne();
     const room = 65_535 - 400;
 
-    const error = await refusal(ledger.append("order/1", [{ type: "order.placed", data: { text: "é".repeat(room / 2 + 300) } }]));
+    const error = await refusal(
+      ledger.append("order/1", [{ type: "order.placed", data: { text: "é".repeat(room / 2 + 300) } }]),
+    );
     await ledger.append("order/1", [{ type: "order.placed", data: { text: "é".repeat(Math.floor(room / 2)) } }]);
 
     expect(error).toMatchObject({ code: "LIMIT_EXCEEDED", details: { path: "events[0]", max: 65_535 } });
@@ -224,23 +262,62 @@ describeStores("append", (openOne) => {
     const events = Array.from({ length: 10_000 }, () => ({ type: "order.placed" }));
 
     expect((await ledger.append("order/1", events)).count).toBe(10_000);
-    expect(await refusal(ledger.append("order/1", [...events, { type: "order.placed" }]))).toMatchObject({ code: "LIMIT_EXCEEDED", details: { max: 10_000 } });
+    expect(await refusal(ledger.append("order/1", [...events, { type: "order.placed" }]))).toMatchObject({
+      code: "LIMIT_EXCEEDED",
+      details: { max: 10_000 },
+    });
   });
 
   test.each([
     ["a stream without a slash", (l: Ledger) => l.append("order", [{ type: "order.placed" }]), "stream"],
-    ["a stream with a control character", (l: Ledger) => l.append("order/\u0007", [{ type: "order.placed" }]), "stream name"],
-    ["a stream of the journal", (l: Ledger) => l.append("journal/main", [{ type: "order.placed" }]), "events[0] stream"],
+    [
+      "a stream with a control character",
+      (l: Ledger) => l.append("order/\u0007", [{ type: "order.placed" }]),
+      "stream name",
+    ],
+    [
+      "a stream of the journal",
+      (l: Ledger) => l.append("journal/main", [{ type: "order.placed" }]),
+      "events[0] stream",
+    ],
     ["a type of the journal", (l: Ledger) => l.append("order/1", [{ type: "journal.opened" }]), "events[0].type"],
     ["a type that is no type", (l: Ledger) => l.append("order/1", [{ type: "Order placed" }]), "type"],
     ["no events", (l: Ledger) => l.append("order/1", []), "events"],
     ["data that is a list", (l: Ledger) => l.append("order/1", [{ type: "order.placed", data: [] }]), "events[0].data"],
-    ["data with a Date", (l: Ledger) => l.append("order/1", [{ type: "order.placed", data: { at: new Date(NaN) } }]), "events[0].data.at"],
-    ["an unknown option", (l: Ledger) => l.append("order/1", [{ type: "order.placed" }], { expcted: 1 } as never), "options"],
-    ["an expectation that is none", (l: Ledger) => l.append("order/1", [{ type: "order.placed" }], { expected: "soon" }), "expected"],
-    ["an actor with a line break", (l: Ledger) => l.append("order/1", [{ type: "order.placed" }], { actor: "a\nb" }), "options.actor"],
-    ["meta that is not text", (l: Ledger) => l.append("order/1", [{ type: "order.placed" }], { meta: { a: 1 } as never }), "options.meta.a"],
-    ["one stream named twice", (l: Ledger) => l.append([{ stream: "a/1", events: [{ type: "a.b" }] }, { stream: "a/1", events: [{ type: "a.b" }] }]), "appends[1].stream"],
+    [
+      "data with a Date",
+      (l: Ledger) => l.append("order/1", [{ type: "order.placed", data: { at: new Date(NaN) } }]),
+      "events[0].data.at",
+    ],
+    [
+      "an unknown option",
+      (l: Ledger) => l.append("order/1", [{ type: "order.placed" }], { expcted: 1 } as never),
+      "options",
+    ],
+    [
+      "an expectation that is none",
+      (l: Ledger) => l.append("order/1", [{ type: "order.placed" }], { expected: "soon" }),
+      "expected",
+    ],
+    [
+      "an actor with a line break",
+      (l: Ledger) => l.append("order/1", [{ type: "order.placed" }], { actor: "a\nb" }),
+      "options.actor",
+    ],
+    [
+      "meta that is not text",
+      (l: Ledger) => l.append("order/1", [{ type: "order.placed" }], { meta: { a: 1 } as never }),
+      "options.meta.a",
+    ],
+    [
+      "one stream named twice",
+      (l: Ledger) =>
+        l.append([
+          { stream: "a/1", events: [{ type: "a.b" }] },
+          { stream: "a/1", events: [{ type: "a.b" }] },
+        ]),
+      "appends[1].stream",
+    ],
     ["nothing at all", (l: Ledger) => l.append(undefined as never, undefined as never), "append"],
   ])("refuses %s, names it, and writes nothing", async (_, append, path) => {
     const ledger = await openOne();
@@ -278,11 +355,15 @@ describeStores("append", (openOne) => {
 
   test("finishes what is queued before it closes", async () => {
     const ledger = await openOne();
-    const appends = Array.from({ length: 50 }, (_, n) => ledger.append("order/1", [{ type: "order.placed", data: { n } }]));
+    const appends = Array.from({ length: 50 }, (_, n) =>
+      ledger.append("order/1", [{ type: "order.placed", data: { n } }]),
+    );
 
     await ledger.close();
 
-    expect((await Promise.all(appends)).map((result) => result.revision)).toEqual(Array.from({ length: 50 }, (_, n) => n + 1));
+    expect((await Promise.all(appends)).map((result) => result.revision)).toEqual(
+      Array.from({ length: 50 }, (_, n) => n + 1),
+    );
   });
 
   test("gives up an append that still waits when its signal says so", async () => {
@@ -292,7 +373,9 @@ describeStores("append", (openOne) => {
     controller.abort(new Error("no longer wanted"));
 
     expect((await refusal(appending)).code).toBe("ABORTED");
-    expect((await refusal(ledger.append("order/1", [{ type: "order.placed" }], { signal: controller.signal }))).code).toBe("ABORTED");
+    expect(
+      (await refusal(ledger.append("order/1", [{ type: "order.placed" }], { signal: controller.signal }))).code,
+    ).toBe("ABORTED");
     await ledger.append("order/2", [{ type: "order.placed" }]);
     expect((await ledger.status()).size).toBe(2);
   });

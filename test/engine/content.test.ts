@@ -3,13 +3,27 @@ import { content, defineEvents } from "../../src/index.js";
 import type { ContentReference } from "../../src/index.js";
 import { describeStores } from "./fixture.js";
 
-const notes = defineEvents("note", { open: true }, { "note.written": { content: ["/text", "/parts/1"] }, "note.filed": {} });
+const notes = defineEvents(
+  "note",
+  { open: true },
+  { "note.written": { content: ["/text", "/parts/1"] }, "note.filed": {} },
+);
 
 describeStores("content", (openOne) => {
   test("is stored beside the journal and named by digest, size and number", async () => {
     const ledger = await openOne();
 
-    await ledger.append("doc/1", [{ type: "doc.saved", data: { title: "a", body: content("hello"), image: content(Uint8Array.of(1, 2), "image/png"), tree: content({ b: 1, a: [true] }) } }]);
+    await ledger.append("doc/1", [
+      {
+        type: "doc.saved",
+        data: {
+          title: "a",
+          body: content("hello"),
+          image: content(Uint8Array.of(1, 2), "image/png"),
+          tree: content({ b: 1, a: [true] }),
+        },
+      },
+    ]);
 
     const [event] = await ledger.readStream("doc/1").toArray();
     const { body, image, tree, title } = event!.data as unknown as Record<string, ContentReference>;
@@ -47,10 +61,17 @@ describeStores("content", (openOne) => {
     const large = "x".repeat(1_024);
 
     await ledger.append("doc/1", [{ type: "doc.saved", data: { a: content(large), b: content(large) } }]);
-    await ledger.append("doc/2", [{ type: "doc.saved", data: { a: content(large), b: content(large, "text/html"), c: content("x"), d: content("x") } }]);
+    await ledger.append("doc/2", [
+      {
+        type: "doc.saved",
+        data: { a: content(large), b: content(large, "text/html"), c: content("x"), d: content("x") },
+      },
+    ]);
 
     const events = await ledger.read({ kinds: ["doc"] }).toArray();
-    const numbers = events.flatMap((event) => Object.values(event.data).map((reference) => (reference as ContentReference).n));
+    const numbers = events.flatMap((event) =>
+      Object.values(event.data).map((reference) => (reference as ContentReference).n),
+    );
     expect(numbers).toEqual([1, 1, 1, 2, 3, 4]);
     expect((await ledger.status()).contents).toBe(4);
   });
@@ -81,14 +102,18 @@ describeStores("content", (openOne) => {
       { $content: "x" },
     ];
     for (const body of refused) {
-      await expect(ledger.append("doc/2", [{ type: "doc.copied", data: { body } }])).rejects.toMatchObject({ code: expect.stringMatching(/^(CONTENT_MISSING|INVALID_ARGUMENT)$/) });
+      await expect(ledger.append("doc/2", [{ type: "doc.copied", data: { body } }])).rejects.toMatchObject({
+        code: expect.stringMatching(/^(CONTENT_MISSING|INVALID_ARGUMENT)$/) as string,
+      });
     }
     expect((await ledger.status()).size).toBe(3);
   });
 
   test("that this journal does not have is missing, which is another answer than erased", async () => {
     const ledger = await openOne();
-    await expect(ledger.content({ $content: "0".repeat(64), bytes: 1, n: 1 })).rejects.toMatchObject({ code: "CONTENT_MISSING" });
+    await expect(ledger.content({ $content: "0".repeat(64), bytes: 1, n: 1 })).rejects.toMatchObject({
+      code: "CONTENT_MISSING",
+    });
     await expect(ledger.content({ n: 1 } as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 
@@ -104,6 +129,8 @@ describeStores("content", (openOne) => {
     const ledger = await openOne();
     await ledger.append("doc/1", [{ type: "doc.saved", data: { body: content("x".repeat(5_000_000)) } }]);
     const [event] = await ledger.readStream("doc/1").toArray();
-    expect((await ledger.content((event!.data as unknown as { body: ContentReference }).body)).bytes.length).toBe(5_000_000);
+    expect((await ledger.content((event!.data as unknown as { body: ContentReference }).body)).bytes.length).toBe(
+      5_000_000,
+    );
   });
 });

@@ -20,7 +20,10 @@ async function ledgerFile(): Promise<string> {
 
 function tamper(path: string, change: (database: Database.Database) => void): void {
   const database = new Database(path);
-  for (const { name } of database.prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all()) database.exec(`DROP TRIGGER "${name}"`);
+  for (const { name } of database
+    .prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+    .all())
+    database.exec(`DROP TRIGGER "${name}"`);
   change(database);
   database.close();
 }
@@ -40,7 +43,9 @@ function reseal(database: Database.Database, seq: number, change: (entry: string
   const { entry } = database.prepare<[number], { entry: string }>("SELECT entry FROM entries WHERE seq = ?").get(seq)!;
   const changed = change(entry);
   expect(changed).not.toBe(entry);
-  database.prepare("UPDATE entries SET entry = ?, id = ? WHERE seq = ?").run(changed, Buffer.from(entryId(changed), "hex"), seq);
+  database
+    .prepare("UPDATE entries SET entry = ?, id = ? WHERE seq = ?")
+    .run(changed, Buffer.from(entryId(changed), "hex"), seq);
 }
 
 const readAll = async (ledger: Ledger): Promise<unknown> => ledger.read().toArray();
@@ -52,34 +57,51 @@ describe("a reader", () => {
     ["a field of the wrong type", (entry: string) => entry.replace(/"tv":1/, '"tv":"1"'), "tv"],
     ["a field that nobody knows", (entry: string) => entry.replace(',"v":1}', ',"v":1,"x":1}'), "x"],
     ["data that is no object", (entry: string) => entry.replace('"data":{}', '"data":[]'), "data"],
-    ["another position", (entry: string) => entry.replace('"seq":2', '"seq":3').replace('"tx":[1,2]', '"tx":[2,2]'), "seq"],
+    [
+      "another position",
+      (entry: string) => entry.replace('"seq":2', '"seq":3').replace('"tx":[1,2]', '"tx":[2,2]'),
+      "seq",
+    ],
   ])("G-16 refuses %s as damaged and names event and field, never a silent default", async (_, change, field) => {
     const path = await ledgerFile();
     tamperQuietly(path, (database) => reseal(database, 2, change));
     const ledger = await open(path, { readOnly: true });
 
     await expect(readAll(ledger)).rejects.toMatchObject({ code: "STORE_DAMAGED", details: { position: 2, field } });
-    await expect(ledger.readStream("order/1").toArray()).rejects.toMatchObject({ code: "STORE_DAMAGED", details: { position: 2, field } });
+    await expect(ledger.readStream("order/1").toArray()).rejects.toMatchObject({
+      code: "STORE_DAMAGED",
+      details: { position: 2, field },
+    });
     expect((await ledger.read({ from: 3 }).toArray()).length).toBe(2);
   });
 
   test("refuses an entry whose bytes do not hash to its id", async () => {
     const path = await ledgerFile();
-    tamperQuietly(path, (database) => database.exec(`UPDATE entries SET entry = replace(entry, 'order.paid', 'order.said') WHERE seq = 2`));
+    tamperQuietly(path, (database) =>
+      database.exec(`UPDATE entries SET entry = replace(entry, 'order.paid', 'order.said') WHERE seq = 2`),
+    );
     const ledger = await open(path, { readOnly: true });
-    await expect(readAll(ledger)).rejects.toMatchObject({ code: "STORE_DAMAGED", details: { position: 2, field: "id" } });
+    await expect(readAll(ledger)).rejects.toMatchObject({
+      code: "STORE_DAMAGED",
+      details: { position: 2, field: "id" },
+    });
   });
 
   test.each(["ff", "f0", "eda080"])("T59 is not deceived by bytes %s that are shown as U+FFFD", async (bytes) => {
     const path = await ledgerFile();
     tamperQuietly(path, (database) => {
-      const { entry } = database.prepare<[], { entry: Buffer }>("SELECT CAST(entry AS BLOB) AS entry FROM entries WHERE seq = 3").get()!;
+      const { entry } = database
+        .prepare<[], { entry: Buffer }>("SELECT CAST(entry AS BLOB) AS entry FROM entries WHERE seq = 3")
+        .get()!;
       const at = entry.indexOf(Buffer.from("efbfbd", "hex"));
       const changed = Buffer.concat([entry.subarray(0, at), Buffer.from(bytes, "hex"), entry.subarray(at + 3)]);
       database.prepare("UPDATE entries SET entry = CAST(? AS TEXT) WHERE seq = 3").run(changed);
     });
     const ledger = await open(path, { readOnly: true });
-    await expect(readAll(ledger)).rejects.toMatchObject({ code: "STORE_DAMAGED", details: { position: 3, field: "id" } });
+    await expect(readAll(ledger)).rejects.toMatchObject({
+      code: "STORE_DAMAGED",
+      details: { position: 3, field: "id" },
+    });
   });
 
   test("reads a real U+FFFD as it was written", async () => {
@@ -112,17 +134,28 @@ describe("a writer", () => {
     const bytes = readFileSync(path);
     const ledger = await open(path);
 
-    await expect(ledger.append("order/1", [{ type: "order.sent" }])).rejects.toMatchObject({ code: "SCHEMA_UNKNOWN", details: { position: 4, field: "v" } });
+    await expect(ledger.append("order/1", [{ type: "order.sent" }])).rejects.toMatchObject({
+      code: "SCHEMA_UNKNOWN",
+      details: { position: 4, field: "v" },
+    });
     await ledger.close();
-    expect(readFileSync(path).equals(bytes) || (await openLedger(path, { readOnly: true }).then((each) => each.status())).size === 5).toBe(true);
+    expect(
+      readFileSync(path).equals(bytes) ||
+        (await openLedger(path, { readOnly: true }).then((each) => each.status())).size === 5,
+    ).toBe(true);
   });
 
   test("does not append to a damaged head, and goes on refusing", async () => {
     const path = await ledgerFile();
-    tamperQuietly(path, (database) => database.exec(`UPDATE entries SET entry = replace(entry, 'order.sent', 'order.bent') WHERE seq = 4`));
+    tamperQuietly(path, (database) =>
+      database.exec(`UPDATE entries SET entry = replace(entry, 'order.sent', 'order.bent') WHERE seq = 4`),
+    );
     const ledger = await open(path);
     for (let n = 0; n < 2; n++) {
-      await expect(ledger.append("order/1", [{ type: "order.sent" }])).rejects.toMatchObject({ code: "STORE_DAMAGED", details: { position: 4 } });
+      await expect(ledger.append("order/1", [{ type: "order.sent" }])).rejects.toMatchObject({
+        code: "STORE_DAMAGED",
+        details: { position: 4 },
+      });
     }
     expect((await ledger.status()).size).toBe(5);
   });
@@ -160,7 +193,10 @@ describe("opening", () => {
     [{ readonly: true }, "options"],
   ])("refuses the option %j before anything is created", async (options, path) => {
     const location = join(directory(), "new.ledger");
-    await expect(openLedger(location, options as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining(path) });
+    await expect(openLedger(location, options as never)).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining(path) as string,
+    });
     expect(existsSync(location)).toBe(false);
   });
 
@@ -175,6 +211,13 @@ describe("opening", () => {
     const drawn = await open("memory:");
     expect(named.origin).toBe("acme/orders");
     expect(drawn.origin).toMatch(/^runledger\/[a-z2-7]{26}$/);
-    expect(await named.status()).toMatchObject({ origin: "acme/orders", format: 1, incarnation: 1, size: 1, contents: 0, clockAheadMs: 0 });
+    expect(await named.status()).toMatchObject({
+      origin: "acme/orders",
+      format: 1,
+      incarnation: 1,
+      size: 1,
+      contents: 0,
+      clockAheadMs: 0,
+    });
   });
 });

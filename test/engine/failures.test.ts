@@ -8,7 +8,11 @@ import { open } from "./fixture.js";
 type Moment = "before append" | "before commit" | "after commit";
 
 /** A memory store whose n-th commit goes wrong. */
-function failingStore(moment: Moment, error: () => unknown, times = 1): { store: Store; arm(): void; unreachable(until: boolean): void } {
+function failingStore(
+  moment: Moment,
+  error: () => unknown,
+  times = 1,
+): { store: Store; arm(): void; unreachable(until: boolean): void } {
   const inner = createMemoryStore();
   let left = 0;
   let gone = false;
@@ -68,7 +72,9 @@ async function appendThree(ledger: Ledger): Promise<PromiseSettledResult<{ reado
 }
 
 const codes = (results: readonly PromiseSettledResult<unknown>[]): string[] =>
-  results.map((result) => (result.status === "fulfilled" ? "done" : ((result.reason as LedgerError).code ?? String(result.reason))));
+  results.map((result) =>
+    result.status === "fulfilled" ? "done" : ((result.reason as LedgerError).code ?? String(result.reason)),
+  );
 
 async function stored(ledger: Ledger): Promise<unknown[]> {
   return (await ledger.read({ from: 1 }).toArray()).map((event) => (event.data as { n: number }).n);
@@ -86,21 +92,26 @@ describe("a commit", () => {
     expect((await ledger.verify()).verdict).toBe("OK");
   });
 
-  test.each(["before append", "before commit"] as const)("that failed for good (%s) fails every caller of its batch, and nothing is stored", async (moment) => {
-    const failing = failingStore(moment, () => new LedgerError("STORE_FULL", "the disk must have room, found none"));
-    const ledger = await open(failing.store);
-    failing.arm();
+  test.each(["before append", "before commit"] as const)(
+    "that failed for good (%s) fails every caller of its batch, and nothing is stored",
+    async (moment) => {
+      const failing = failingStore(moment, () => new LedgerError("STORE_FULL", "the disk must have room, found none"));
+      const ledger = await open(failing.store);
+      failing.arm();
 
-    expect(codes(await appendThree(ledger))).toEqual(["STORE_FULL", "REVISION_CONFLICT", "STORE_FULL"]);
-    expect(await stored(ledger)).toEqual([]);
-    expect(codes(await appendThree(ledger))).toEqual(["done", "REVISION_CONFLICT", "done"]);
-    expect(await stored(ledger)).toEqual([1, 3]);
-  });
+      expect(codes(await appendThree(ledger))).toEqual(["STORE_FULL", "REVISION_CONFLICT", "STORE_FULL"]);
+      expect(await stored(ledger)).toEqual([]);
+      expect(codes(await appendThree(ledger))).toEqual(["done", "REVISION_CONFLICT", "done"]);
+      expect(await stored(ledger)).toEqual([1, 3]);
+    },
+  );
 
   test("that met a conflict of the store is decided again, in whole", async () => {
     const retried: number[] = [];
     const failing = failingStore("before commit", () => new LedgerError("STORE_BUSY", "serialisation failure"), 3);
-    const ledger = await open(failing.store, { onEvent: (event) => event.type === "retried" && retried.push(event.commands) });
+    const ledger = await open(failing.store, {
+      onEvent: (event) => event.type === "retried" && retried.push(event.commands),
+    });
     failing.arm();
 
     expect(codes(await appendThree(ledger))).toEqual(["done", "REVISION_CONFLICT", "done"]);
@@ -116,19 +127,22 @@ describe("a commit", () => {
     expect(await stored(ledger)).toEqual([]);
   });
 
-  test.each(["before commit", "after commit"] as const)("without an answer from a store that went away (%s) is in doubt, and said so", async (moment) => {
-    const failing = failingStore(moment, () => {
-      failing.unreachable(true);
-      return new LedgerError("STORE_UNAVAILABLE", "connection lost");
-    });
-    const ledger = await open(failing.store, { busyTimeoutMs: 50 });
-    failing.arm();
+  test.each(["before commit", "after commit"] as const)(
+    "without an answer from a store that went away (%s) is in doubt, and said so",
+    async (moment) => {
+      const failing = failingStore(moment, () => {
+        failing.unreachable(true);
+        return new LedgerError("STORE_UNAVAILABLE", "connection lost");
+      });
+      const ledger = await open(failing.store, { busyTimeoutMs: 50 });
+      failing.arm();
 
-    expect(codes(await appendThree(ledger))).toEqual(["STORE_IN_DOUBT", "REVISION_CONFLICT", "STORE_IN_DOUBT"]);
-    expect(codes(await appendThree(ledger))).toEqual(["STORE_UNAVAILABLE", "STORE_UNAVAILABLE", "STORE_UNAVAILABLE"]);
-    failing.unreachable(false);
-    expect(await stored(ledger)).toEqual(moment === "after commit" ? [1, 3] : []);
-    expect((await ledger.append("a/9", [{ type: "a.b", data: { n: 4 } }])).revision).toBe(1);
-    expect((await ledger.verify()).verdict).toBe("OK");
-  });
+      expect(codes(await appendThree(ledger))).toEqual(["STORE_IN_DOUBT", "REVISION_CONFLICT", "STORE_IN_DOUBT"]);
+      expect(codes(await appendThree(ledger))).toEqual(["STORE_UNAVAILABLE", "STORE_UNAVAILABLE", "STORE_UNAVAILABLE"]);
+      failing.unreachable(false);
+      expect(await stored(ledger)).toEqual(moment === "after commit" ? [1, 3] : []);
+      expect((await ledger.append("a/9", [{ type: "a.b", data: { n: 4 } }])).revision).toBe(1);
+      expect((await ledger.verify()).verdict).toBe("OK");
+    },
+  );
 });

@@ -13,7 +13,7 @@ export type StoreName = "memory" | "async memory" | "sqlite";
 export const storeNames: readonly StoreName[] = ["memory", "async memory", "sqlite"];
 
 /** The one seed of this run, printed at its start. */
-export const seed = Number(process.env["RUNLEDGER_SEED"]);
+export const runSeed = Number(process.env["RUNLEDGER_SEED"]);
 
 const cleanups: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -40,7 +40,11 @@ let stores = 0;
 
 export async function openStore(name: StoreName): Promise<Store> {
   const store =
-    name === "memory" ? createMemoryStore() : name === "async memory" ? asyncMemoryStore(seed + ++stores) : await openSqliteStore(ledgerPath(), {});
+    name === "memory"
+      ? createMemoryStore()
+      : name === "async memory"
+        ? asyncMemoryStore(runSeed + ++stores)
+        : await openSqliteStore(ledgerPath(), {});
   onCleanup(() => store.close());
   return store;
 }
@@ -52,7 +56,10 @@ export async function open(store: Store | string, options: LedgerOptions = {}): 
 }
 
 /** Runs the same tests over every store. */
-export function describeStores(title: string, body: (openOne: (options?: LedgerOptions) => Promise<Ledger>, openStoreOf: () => Promise<Store>) => void): void {
+export function describeStores(
+  title: string,
+  body: (openOne: (options?: LedgerOptions) => Promise<Ledger>, openStoreOf: () => Promise<Store>) => void,
+): void {
   for (const name of storeNames) {
     describe(`${title}, on ${name}`, () => {
       body(

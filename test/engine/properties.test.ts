@@ -22,7 +22,11 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.record({
     stream: fc.constantFrom("order/1", "order/2", "stock/1", "caf/\u00e9"),
     events: fc.integer({ min: 1, max: 4 }),
-    expected: fc.oneof({ weight: 3, arbitrary: fc.constant("any" as const) }, fc.constantFrom("none" as const, "exists" as const), fc.integer({ min: 0, max: 6 })),
+    expected: fc.oneof(
+      { weight: 3, arbitrary: fc.constant("any" as const) },
+      fc.constantFrom("none" as const, "exists" as const),
+      fc.integer({ min: 0, max: 6 }),
+    ),
     body: fc.option(fc.constantFrom("short", "x".repeat(1_500), "y".repeat(1_500)), { nil: null }),
     waitMs: fc.integer({ min: 0, max: 3 }),
   }),
@@ -95,8 +99,12 @@ describeStores("any history", (openOne, openStoreOf) => {
         const events = await first.read({ from: 1 }).toArray();
 
         expectDense(await first.read().toArray());
-        const acknowledged = results.flatMap((result, index) => (result.status === "fulfilled" ? [index < one.length ? index : 1_000 + index - one.length] : []));
-        const stored = events.filter((event) => event.tx.first === event.position).map((event) => (event.data as { step: number }).step);
+        const acknowledged = results.flatMap((result, index) =>
+          result.status === "fulfilled" ? [index < one.length ? index : 1_000 + index - one.length] : [],
+        );
+        const stored = events
+          .filter((event) => event.tx.first === event.position)
+          .map((event) => (event.data as { step: number }).step);
         expect([...stored].sort((a, b) => a - b)).toEqual(acknowledged);
 
         // Replayed one by one in the order in which they are stored, every append meets the same fate.
@@ -105,7 +113,14 @@ describeStores("any history", (openOne, openStoreOf) => {
           const index = (event.data as { step: number }).step;
           const step = index < 1_000 ? one[index]! : two[index - 1_000]!;
           const revision = model.get(step.stream) ?? 0;
-          expect(step.expected === "any" || (step.expected === "none" ? revision === 0 : step.expected === "exists" ? revision > 0 : revision === step.expected)).toBe(true);
+          expect(
+            step.expected === "any" ||
+              (step.expected === "none"
+                ? revision === 0
+                : step.expected === "exists"
+                  ? revision > 0
+                  : revision === step.expected),
+          ).toBe(true);
           model.set(step.stream, revision + step.events);
         }
       }),
@@ -117,8 +132,13 @@ describeStores("any history", (openOne, openStoreOf) => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
         const accepting = history.map((step) => ({ ...step, expected: "any" as const }));
-        const idsOf = async (ledger: Ledger): Promise<string[]> => (await ledger.read().toArray()).map((event) => event.id);
-        const options = () => ({ clock: manualClock(), origin: "test/grouping", testing: { randomBytes: seededBytes() } });
+        const idsOf = async (ledger: Ledger): Promise<string[]> =>
+          (await ledger.read().toArray()).map((event) => event.id);
+        const options = () => ({
+          clock: manualClock(),
+          origin: "test/grouping",
+          testing: { randomBytes: seededBytes() },
+        });
         const reference = await openLedger(createMemoryStore(), options());
         for (const [index, step] of accepting.entries()) await append(reference, step, index);
 
@@ -147,7 +167,9 @@ describeStores("any history", (openOne, openStoreOf) => {
   });
 
   test("B08 the time that is hashed is the time that is stored", async () => {
-    const ledger = await openOne({ clock: { now: () => 1_767_225_600_123.456, monotonic: () => 0 } }).catch((error: unknown) => error);
+    const ledger = await openOne({ clock: { now: () => 1_767_225_600_123.456, monotonic: () => 0 } }).catch(
+      (error: unknown) => error,
+    );
     expect(ledger).toMatchObject({ code: "CLOCK_UNSURE" });
 
     const clock = manualClock(1_767_225_600_123);

@@ -4,7 +4,10 @@ import { describeStores } from "./fixture.js";
 
 async function fill(ledger: Ledger, count: number): Promise<void> {
   for (let first = 0; first < count; first += 1_000) {
-    const events = Array.from({ length: Math.min(1_000, count - first) }, (_, n) => ({ type: "order.placed", data: { n: first + n } }));
+    const events = Array.from({ length: Math.min(1_000, count - first) }, (_, n) => ({
+      type: "order.placed",
+      data: { n: first + n },
+    }));
     await ledger.append("order/1", events);
     await ledger.append(`order/${first}-other`, [{ type: "order.counted" }]);
   }
@@ -21,10 +24,18 @@ describeStores("read", (openOne) => {
 
     expect(forward).toEqual(Array.from({ length: size }, (_, n) => n));
     expect(backward).toEqual([...forward].reverse());
-    expect((await ledger.read({ from: 700, limit: 3 }).toArray()).map((event) => event.position)).toEqual([700, 701, 702]);
-    expect((await ledger.read({ from: 700, limit: 3, direction: "backward" }).toArray()).map((event) => event.position)).toEqual([700, 699, 698]);
+    expect((await ledger.read({ from: 700, limit: 3 }).toArray()).map((event) => event.position)).toEqual([
+      700, 701, 702,
+    ]);
+    expect(
+      (await ledger.read({ from: 700, limit: 3, direction: "backward" }).toArray()).map((event) => event.position),
+    ).toEqual([700, 699, 698]);
     expect(await ledger.read({ from: size }).toArray()).toEqual([]);
-    expect((await ledger.read({ from: size + 50, direction: "backward", limit: 1 }).toArray()).map((event) => event.position)).toEqual([size - 1]);
+    expect(
+      (await ledger.read({ from: size + 50, direction: "backward", limit: 1 }).toArray()).map(
+        (event) => event.position,
+      ),
+    ).toEqual([size - 1]);
   });
 
   test("pages through one stream, forward and backward, across the edges of its pages", async () => {
@@ -32,13 +43,21 @@ describeStores("read", (openOne) => {
     await fill(ledger, 1_300);
 
     const forward = (await ledger.readStream("order/1").toArray()).map((event) => event.revision);
-    const backward = (await ledger.readStream("order/1", { direction: "backward" }).toArray()).map((event) => event.revision);
+    const backward = (await ledger.readStream("order/1", { direction: "backward" }).toArray()).map(
+      (event) => event.revision,
+    );
 
     expect(forward).toEqual(Array.from({ length: 1_300 }, (_, n) => n + 1));
     expect(backward).toEqual([...forward].reverse());
     for (const edge of [1, 255, 256, 257, 512, 513, 1_280, 1_281, 1_300]) {
-      expect((await ledger.readStream("order/1", { from: edge, limit: 2 }).toArray()).map((event) => event.revision)).toEqual([edge, edge + 1].filter((rev) => rev <= 1_300));
-      expect((await ledger.readStream("order/1", { from: edge, limit: 2, direction: "backward" }).toArray()).map((event) => event.revision)).toEqual([edge, edge - 1].filter((rev) => rev > 0));
+      expect(
+        (await ledger.readStream("order/1", { from: edge, limit: 2 }).toArray()).map((event) => event.revision),
+      ).toEqual([edge, edge + 1].filter((rev) => rev <= 1_300));
+      expect(
+        (await ledger.readStream("order/1", { from: edge, limit: 2, direction: "backward" }).toArray()).map(
+          (event) => event.revision,
+        ),
+      ).toEqual([edge, edge - 1].filter((rev) => rev > 0));
     }
     expect(await ledger.readStream("order/1", { from: 1_301 }).toArray()).toEqual([]);
     expect(await ledger.readStream("order/none").toArray()).toEqual([]);
@@ -49,8 +68,12 @@ describeStores("read", (openOne) => {
     await fill(ledger, 1_100);
 
     expect((await ledger.read({ types: ["order.counted"] }).toArray()).length).toBe(2);
-    expect((await ledger.read({ streams: ["order/1000-other"] }).toArray()).map((event) => event.stream)).toEqual(["order/1000-other"]);
-    expect((await ledger.read({ kinds: ["journal"] }).toArray()).map((event) => event.type)).toEqual(["journal.opened"]);
+    expect((await ledger.read({ streams: ["order/1000-other"] }).toArray()).map((event) => event.stream)).toEqual([
+      "order/1000-other",
+    ]);
+    expect((await ledger.read({ kinds: ["journal"] }).toArray()).map((event) => event.type)).toEqual([
+      "journal.opened",
+    ]);
     expect((await ledger.read({ types: ["order.placed"], limit: 7 }).toArray()).length).toBe(7);
   });
 
@@ -70,11 +93,16 @@ describeStores("read", (openOne) => {
 
   test("A03 an open iterator does not hold up an append, and leaving it half-way does not hold up close", async () => {
     const ledger = await openOne();
-    for (let n = 0; n < 10; n++) await ledger.append("order/1", Array.from({ length: 1_000 }, () => ({ type: "order.placed" })));
+    for (let n = 0; n < 10; n++)
+      await ledger.append(
+        "order/1",
+        Array.from({ length: 1_000 }, () => ({ type: "order.placed" })),
+      );
 
     let seen = 0;
     for await (const event of ledger.read()) {
-      if (event.position === 3_000) expect((await ledger.append("order/2", [{ type: "order.placed" }])).position).toBe(10_001);
+      if (event.position === 3_000)
+        expect((await ledger.append("order/2", [{ type: "order.placed" }])).position).toBe(10_001);
       if (++seen === 5_000) break;
     }
     const report = await ledger.verify();
@@ -107,7 +135,8 @@ describeStores("read", (openOne) => {
     const controller = new AbortController();
 
     const reading = (async () => {
-      for await (const event of ledger.read({ signal: controller.signal })) if (event.position === 10) controller.abort();
+      for await (const event of ledger.read({ signal: controller.signal }))
+        if (event.position === 10) controller.abort();
     })();
 
     await expect(reading).rejects.toMatchObject({ code: "ABORTED" });

@@ -70,16 +70,29 @@ describe("engine time", () => {
   test("refuses a step of more than 366 days past the head, unless it is accepted", () => {
     const state = nextTime(null, { clock: start, monotonic: 0 }, false);
     expect(nextTime(state, { clock: start + clockStepMsMax, monotonic: 1 }, false).at).toBe(start + clockStepMsMax);
-    expect(() => nextTime(state, { clock: start + clockStepMsMax + 1, monotonic: 1 }, false)).toThrow(expect.objectContaining({ code: "CLOCK_UNSURE" }));
-    expect(nextTime(state, { clock: start + clockStepMsMax + 1, monotonic: 1 }, true).at).toBe(start + clockStepMsMax + 1);
+    expect(() => nextTime(state, { clock: start + clockStepMsMax + 1, monotonic: 1 }, false)).toThrow(
+      expect.objectContaining({ code: "CLOCK_UNSURE" }),
+    );
+    expect(nextTime(state, { clock: start + clockStepMsMax + 1, monotonic: 1 }, true).at).toBe(
+      start + clockStepMsMax + 1,
+    );
   });
 
   test.each([NaN, Infinity, -1, 1.5, 8.64e15 + 1])("refuses a clock that shows %s", (clock) => {
-    expect(() => nextTime(null, { clock, monotonic: 0 }, true)).toThrow(expect.objectContaining({ code: "CLOCK_UNSURE" }));
+    expect(() => nextTime(null, { clock, monotonic: 0 }, true)).toThrow(
+      expect.objectContaining({ code: "CLOCK_UNSURE" }),
+    );
   });
 
   test("never falls and never stands still for good, whatever the wall clock does", () => {
-    const steps = fc.array(fc.record({ passed: fc.double({ min: 0, max: 50, noNaN: true }), wall: fc.integer({ min: -1e9, max: 1e9 }), other: fc.boolean() }), { minLength: 1, maxLength: 60 });
+    const steps = fc.array(
+      fc.record({
+        passed: fc.double({ min: 0, max: 50, noNaN: true }),
+        wall: fc.integer({ min: -1e9, max: 1e9 }),
+        other: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 60 },
+    );
     fc.assert(
       fc.property(steps, (history) => {
         let monotonic = 0;

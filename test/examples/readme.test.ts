@@ -14,7 +14,10 @@ test("the README's example is the example file, and does what it says", () => {
   expect(readme).toContain(`\`\`\`js\n${example}\`\`\``);
 
   const folder = directory();
-  const child = spawnSync(process.execPath, [join(root, "test/examples/first-ledger.mjs")], { cwd: folder, encoding: "utf8" });
+  const child = spawnSync(process.execPath, [join(root, "test/examples/first-ledger.mjs")], {
+    cwd: folder,
+    encoding: "utf8",
+  });
 
   expect(child.stderr).toBe("");
   const lines = child.stdout.trimEnd().split("\n");
@@ -26,7 +29,8 @@ test("the README's example is the example file, and does what it says", () => {
 });
 
 test("every document that another names is there", () => {
-  for (const [, path] of readme.matchAll(/\]\(([^)#:]+)\)/g)) expect([path, existsSync(join(root, path!))]).toEqual([path, true]);
+  for (const [, path] of readme.matchAll(/\]\(([^)#:]+)\)/g))
+    expect([path, existsSync(join(root, path!))]).toEqual([path, true]);
 });
 
 test("the engine records the version of its package", () => {

@@ -30,7 +30,9 @@ export function startChild(program: string, args: readonly string[]): Child {
   child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
   const finished = new Promise<Finished>((resolve, reject) => {
     child.on("error", reject);
-    child.on("close", (code, signal) => resolve({ code, signal, lines: stdout.split("\n").filter((line) => line !== ""), stderr }));
+    child.on("close", (code, signal) =>
+      resolve({ code, signal, lines: stdout.split("\n").filter((line) => line !== ""), stderr }),
+    );
   });
   return {
     process: child,

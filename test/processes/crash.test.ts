@@ -1,7 +1,7 @@
 /** SIGKILL at every durable step: what is left is a prefix on a tx boundary with every acknowledged append in it. */
 import { expect, test } from "vitest";
 import { openLedger } from "../../src/index.js";
-import { ledgerPath, seed } from "../engine/fixture.js";
+import { ledgerPath, runSeed } from "../engine/fixture.js";
 import { runChild } from "./child.js";
 import type { Finished } from "./child.js";
 
@@ -15,7 +15,9 @@ interface Said {
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
 
 async function check(path: string, child: Finished): Promise<void> {
-  const said = child.lines.map((line) => JSON.parse(line) as Partial<Said>).filter((each): each is Said => each.acknowledged !== undefined);
+  const said = child.lines
+    .map((line) => JSON.parse(line) as Partial<Said>)
+    .filter((each): each is Said => each.acknowledged !== undefined);
   const ledger = await openLedger(path);
   try {
     const report = await ledger.verify();
@@ -38,25 +40,34 @@ async function check(path: string, child: Finished): Promise<void> {
   }
 }
 
-test("T50 a process that is killed at any durable step leaves a prefix with everything that it acknowledged", { timeout: 600_000 }, async () => {
-  const path = ledgerPath();
-  const whole = await runChild("crasher.mjs", [path, "0"]);
-  expect(whole).toMatchObject({ code: 0, stderr: "" });
-  expect(JSON.parse(whole.lines.at(-1)!)).toEqual({ closed: true });
-  await check(path, whole);
-  const passed = whole.lines.map((line) => JSON.parse(line) as { step?: string; moment?: string }).filter((each) => each.step !== undefined);
-  const steps = passed.map((each) => `${each.step} ${each.moment}`);
-  for (const step of ["create", "schema", "entries", "contents", "commit", "fold"]) expect(steps).toContain(`${step} before`);
+test(
+  "T50 a process that is killed at any durable step leaves a prefix with everything that it acknowledged",
+  { timeout: 600_000 },
+  async () => {
+    const path = ledgerPath();
+    const whole = await runChild("crasher.mjs", [path, "0"]);
+    expect(whole).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(whole.lines.at(-1)!)).toEqual({ closed: true });
+    await check(path, whole);
+    const passed = whole.lines
+      .map((line) => JSON.parse(line) as { step?: string; moment?: string })
+      .filter((each) => each.step !== undefined);
+    const steps = passed.map((each) => `${each.step} ${each.moment}`);
+    for (const step of ["create", "schema", "entries", "contents", "commit", "fold"])
+      expect(steps).toContain(`${step} before`);
 
-  // Each kind of step at its first, and a tenth of the rest; all of them in the long run.
-  const chosen = steps.map((_, index) => index + 1).filter((k) => long || steps.indexOf(steps[k - 1]!) === k - 1 || (k + seed) % 10 === 0);
-  for (const k of chosen) {
-    const killed = ledgerPath();
-    const child = await runChild("crasher.mjs", [killed, String(k)]);
-    expect([k, child.signal, child.stderr]).toEqual([k, "SIGKILL", ""]);
-    await check(killed, child).catch((cause: unknown) => {
-      throw new Error(`killed at call ${k}, ${steps[k - 1]}: ${String((cause as Error).message)}`, { cause });
-    });
-  }
-  console.log(`killed at ${chosen.length} of ${steps.length} calls of the fault seam`);
-});
+    // Each kind of step at its first, and a tenth of the rest; all of them in the long run.
+    const chosen = steps
+      .map((_, index) => index + 1)
+      .filter((k) => long || steps.indexOf(steps[k - 1]!) === k - 1 || (k + runSeed) % 10 === 0);
+    for (const k of chosen) {
+      const killed = ledgerPath();
+      const child = await runChild("crasher.mjs", [killed, String(k)]);
+      expect([k, child.signal, child.stderr]).toEqual([k, "SIGKILL", ""]);
+      await check(killed, child).catch((cause: unknown) => {
+        throw new Error(`killed at call ${k}, ${steps[k - 1]}: ${(cause as Error).message}`, { cause });
+      });
+    }
+    process.stdout.write(`killed at ${chosen.length} of ${steps.length} calls of the fault seam\n`);
+  },
+);

@@ -44,9 +44,12 @@ export function journalOpened(origin: string | undefined, random: RandomBytes): 
 export function parseJournalOpened(data: JsonObject): JournalOpened {
   const { engine, format, incarnation, nonce, origin } = data as Partial<JournalOpened> & JsonObject;
   if (format !== formatVersion) {
-    throw new LedgerError("SCHEMA_UNKNOWN", `journal format must be ${formatVersion}, found ${String(format)}`, { details: { expected: formatVersion, found: format } });
+    throw new LedgerError("SCHEMA_UNKNOWN", `journal format must be ${formatVersion}, found ${String(format)}`, {
+      details: { expected: formatVersion, found: format },
+    });
   }
-  if (typeof engine !== "string" || typeof nonce !== "string" || incarnation !== 1) throw damaged("journal.opened", data);
+  if (typeof engine !== "string" || typeof nonce !== "string" || incarnation !== 1)
+    throw damaged("journal.opened", data);
   return { engine, format, incarnation, nonce, origin: parseOrigin(origin, "journal.opened origin") };
 }
 
@@ -54,11 +57,19 @@ export function parseJournalOpened(data: JsonObject): JournalOpened {
 export function parseAreaDefined(data: JsonObject): AreaDefined {
   const { area, open, kinds } = data;
   if (typeof open !== "boolean" || !Array.isArray(kinds)) throw damaged("area.defined", data);
-  return { area: parseArea(area, "area.defined area"), open, kinds: kinds.map((kind) => parseArea(kind, "area.defined kind")) };
+  return {
+    area: parseArea(area, "area.defined area"),
+    open,
+    kinds: kinds.map((kind) => parseArea(kind, "area.defined kind")),
+  };
 }
 
 function damaged(type: string, data: JsonObject): LedgerError {
-  return new LedgerError("STORE_DAMAGED", `${type} must have the members of its format, found ${Object.keys(data).join(", ")}`, { details: { type } });
+  return new LedgerError(
+    "STORE_DAMAGED",
+    `${type} must have the members of its format, found ${Object.keys(data).join(", ")}`,
+    { details: { type } },
+  );
 }
 
 const alphabet = "abcdefghijklmnopqrstuvwxyz234567";

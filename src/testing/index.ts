@@ -1,0 +1,28 @@
+/** `runledger/testing`: what one needs to attack this engine, a store of one's own, or a host. Every name, one by one.
+ *  The arbitraries are fast-check's (a peer dependency); everything else needs no test framework. */
+export { everyRefusedValue, refusedValues, tooDeepValues } from "./arbitraries-refused.js";
+export type { RefusedValue } from "./arbitraries-refused.js";
+export {
+  acceptedValues,
+  areaNames,
+  eventData,
+  eventTypes,
+  jsonKeys,
+  jsonNumbers,
+  jsonObjects,
+  jsonStrings,
+  jsonValues,
+  keys,
+  labels,
+  metas,
+  streamNames,
+} from "./arbitraries.js";
+export { arrayRawReader } from "./array-raw-reader.js";
+export type { ArrayRawReaderOptions, RawRows } from "./array-raw-reader.js";
+export { asyncMemoryStore } from "./async-memory-store.js";
+export type { AsyncMemoryStoreOptions } from "./async-memory-store.js";
+export { describeStore } from "./describe-store.js";
+export type { TestRunner } from "./describe-store.js";
+export { manualClock } from "./manual-clock.js";
+export type { ManualClock } from "./manual-clock.js";
+export type { StoreFixture } from "./store-fixture.js";
