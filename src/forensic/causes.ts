@@ -20,8 +20,9 @@ export class IdIndex {
   /** An index of the ids from one position to another, as the store has them. */
   static async read(from: number, to: number, reader: RawReader): Promise<IdIndex> {
     const index = new IdIndex();
-    for (let after = from - 1; ; ) {
-      const rows = await reader.entries(after < 0 ? null : after, rowsPerRead);
+    for (let after = from - 1; after < to - 1; ) {
+      const limit = Math.min(rowsPerRead, to - 1 - after);
+      const rows = await reader.entries(after < 0 ? null : after, limit);
       let last = after;
       for (const { seq, id, entry } of rows) {
         if (typeof seq !== "number" || seq <= last || seq >= to) continue;
@@ -29,9 +30,10 @@ export class IdIndex {
         if (isDigest(id)) index.add(seq, id);
         else if (typeof entry === "string" || entry instanceof Uint8Array) index.add(seq, entryId(entry));
       }
-      if (rows.length < rowsPerRead || last === after || last === to - 1) return index;
+      if (rows.length < limit || last === after) break;
       after = last;
     }
+    return index;
   }
 
   /** Adds the id of the entry at a position; positions only grow. */

@@ -111,6 +111,10 @@ export class ContentTable {
           this.findings.add("E_TYPE", { where: `contents ${String(row.n)}`, message: "n must be an integer", have: row.n });
           continue;
         }
+        if (row.n < expected) {
+          this.findings.add("E_CONTENT_UNKNOWN", { where: `content ${row.n}`, message: "two contents have the same number, or their rows are out of order" });
+          continue;
+        }
         for (; expected < row.n && expected < this.next!; expected++) await this.reportMissing(expected, locate);
         expected = Math.max(expected, row.n + 1);
         await this.compareRow(row.n, row, locate);

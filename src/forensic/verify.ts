@@ -4,7 +4,7 @@
 import { parseTime } from "../kernel/clock.js";
 import { invalid, LedgerError } from "../kernel/errors.js";
 import { checkMembers, parseInteger } from "../kernel/members.js";
-import type { EvidenceFile, RawReader } from "../journal/raw-reader.js";
+import type { EvidenceFile, RawEntry, RawProblem, RawReader } from "../journal/raw-reader.js";
 import { conclude } from "./conclude.js";
 import type { Checked } from "./conclude.js";
 import { ContentTable } from "./contents.js";
@@ -86,19 +86,35 @@ class Verification {
 
   /** Runs every check; stops reading where the store is damaged. */
   async run(): Promise<Checked> {
+    const problems = await this.reader.problems();
+    for (const { code, where, message } of problems) this.findings.add(code, { where, message });
     try {
-      for (const { code, where, message } of await this.reader.problems()) this.findings.add(code, { where, message });
       this.size = await this.reader.entryCount();
       await this.parts.types.load(this.reader, this.findings);
       await (this.level === "quick" ? this.quick() : this.full());
     } catch (error) {
-      if (!(error instanceof LedgerError) || error.code !== "STORE_DAMAGED") throw error;
-      const { next, first } = this.state;
-      const reached = next === first ? "no entry could be read" : `entries were read up to #${next - 1}`;
-      this.findings.add("E_CORRUPT", { position: next < this.size ? next : null, message: `${error.message}; ${reached}` });
+      this.reportUnreadable(error, problems);
     }
     const { state, parts, journal, size, level } = this;
     return { level, size, entries: this.checked, state, parts, journal };
+  }
+
+  /** Says how far reading got, or throws what is no finding. */
+  private reportUnreadable(error: unknown, problems: readonly RawProblem[]): void {
+    const { next, first } = this.state;
+    const reached = next === first ? "no entry could be read" : `entries were read up to #${next - 1}`;
+    if (isDamage(error)) {
+      this.findings.add("E_CORRUPT", { position: next < this.size ? next : null, message: `${error.message}; ${reached}` });
+      return;
+    }
+    const schema = problems.filter(({ code }) => code === "E_SCHEMA");
+    const [problem] = schema;
+    if (problem === undefined || !(error instanceof LedgerError) || error.code === "ABORTED" || error.code === "STORE_BUSY") throw error;
+    // Tables that are not there cannot be read. Without the mark of a ledger it never was one.
+    if (schema.some(({ where }) => where === "application_id")) {
+      throw new LedgerError("STORE_FOREIGN", `${this.reader.location} is not a ledger: ${problem.message}`, { details: { location: this.reader.location }, cause: error });
+    }
+    this.findings.add("E_SCHEMA", { message: `${error.message}; ${reached}` });
   }
 
   private async full(): Promise<void> {
@@ -119,7 +135,7 @@ class Verification {
   private async quick(): Promise<void> {
     const tail = Math.max(0, this.size - quickEntries);
     if (tail > 0) {
-      await this.page(null, 1);
+      await this.check(await this.reader.entries(null, 1));
       this.state = this.startAt(tail);
       this.explainer = new Explainer(this.state, this.journal);
     }
@@ -133,10 +149,17 @@ class Verification {
   }
 
   private async entries(from: number | null): Promise<void> {
+    let limit = rowsPerRead;
     for (let after = from; ; ) {
-      const { count, last } = await this.page(after, rowsPerRead);
+      const rows = await this.read(after, limit);
+      if (rows === null) {
+        limit = Math.ceil(limit / 4);
+        continue;
+      }
+      await this.check(rows);
       this.progress("entries", this.checked, this.size);
-      if (count < rowsPerRead) return;
+      if (rows.length < limit) return;
+      const last = this.state.next - 1;
       if (last <= (after ?? -1)) {
         this.findings.add("E_TYPE", { where: `entries after #${after ?? -1}`, message: "reading cannot go on: no row of the page has a later position" });
         return;
@@ -145,15 +168,22 @@ class Verification {
     }
   }
 
-  /** Checks one page; answers how many rows it had and the highest position among them. */
-  private async page(after: number | null, limit: number): Promise<{ readonly count: number; readonly last: number }> {
+  /** A page of rows; null where it cannot be read and a smaller one may get further. */
+  private async read(after: number | null, limit: number): Promise<readonly RawEntry[] | null> {
     const { signal } = this.options;
     if (signal?.aborted === true) throw new LedgerError("ABORTED", "the verification was stopped", { cause: signal.reason });
-    const rows = await this.reader.entries(after, limit);
+    try {
+      return await this.reader.entries(after, limit);
+    } catch (error) {
+      if (isDamage(error) && limit > 1) return null;
+      throw error;
+    }
+  }
+
+  private async check(rows: readonly RawEntry[]): Promise<void> {
     const prover = new Prover(this.state);
     for (const row of rows) if (!prover.prove(row)) await this.explainer.explain(row);
     this.checked += rows.length;
-    return { count: rows.length, last: this.state.next - 1 };
   }
 
   private checkEnd(): void {
@@ -180,6 +210,10 @@ class Verification {
   private progress(phase: VerifyProgress["phase"], done: number, total: number): void {
     this.options.onProgress?.({ phase, done, total });
   }
+}
+
+function isDamage(error: unknown): error is LedgerError {
+  return error instanceof LedgerError && error.code === "STORE_DAMAGED";
 }
 
 function sameFiles(before: readonly EvidenceFile[], after: readonly EvidenceFile[]): boolean {
