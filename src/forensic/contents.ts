@@ -69,7 +69,9 @@ export class ContentTable {
     if (this.next === null) return;
     if (n < this.next) {
       const earlier = this.named(n);
-      if (earlier !== null && (earlier.digest !== digest || earlier.bytes !== bytes)) {
+      // A number that was jumped over, which has been said: its content is named late.
+      if (earlier === null) this.keep(reference, naming.position);
+      else if (earlier.digest !== digest || earlier.bytes !== bytes) {
         const message = `content ${n} is named with another digest or size than at #${earlier.position}`;
         this.findings.add("E_CONTENT_REFERENCE", { ...naming, where: `content ${n}`, message, want: earlier.digest, have: digest });
       }

@@ -111,7 +111,7 @@ export class Explainer {
       state.incomplete = true;
       state.previous = null;
       state.tx = null;
-      if (offset !== 0) return this.settle(fields, row, position, id);
+      if (offset !== 0) return this.settle(fields, row, position, id, fields.seq);
     }
     this.checkLink(fields, position);
     this.checkTx(fields, position);
@@ -124,14 +124,17 @@ export class Explainer {
     this.journal.check(fields, position);
 
     const naming = { position, stream: fields.stream, revision: fields.rev };
-    const references = contentReferences(fields.data, () => this.report("E_CONTENT_REFERENCE", position, fields, { message: "a member named $content is no content reference" }));
+    const references = contentReferences(fields.data, () => {
+      this.report("E_CONTENT_REFERENCE", position, fields, { message: "a member named $content is no content reference" });
+      contents.unread++;
+    });
     for (const reference of references) contents.name(reference, naming);
     types.use(fields.type);
     state.moveOn(position, id, fields.at);
   }
 
   /** Goes on behind an entry that is not sound: what it says is believed as far as it fits, then what its columns say. */
-  private async settle(fields: EntryFields | null, row: RawEntry, position: number, id: string | null): Promise<void> {
+  private async settle(fields: EntryFields | null, row: RawEntry, position: number, id: string | null, unread = position): Promise<void> {
     const { state } = this;
     const { streams, types, contents } = state.parts;
     const own = position - state.offset;
@@ -143,7 +146,7 @@ export class Explainer {
     } else if (copied !== undefined && row.rev === copied.revision + 1) {
       streams.advance(copied, copied.revision + 1, own);
       contents.unread++;
-    } else state.missed(position);
+    } else state.missed(unread);
 
     if (fields !== null && fields.seq === own && this.fits(fields, state.tx)) state.tx = { first: fields.tx[0], count: fields.tx[1], at: fields.at };
     else if (!state.inTx(own)) state.tx = null;

@@ -1,0 +1,60 @@
+/** Corrupt journals as evidence: what `verify` said of them once, it says for ever. */
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { findingKinds, formatReport } from "../../src/forensic/index.js";
+import type { RawRows } from "../../src/testing/array-raw-reader.js";
+import { codesOf, verifyRows } from "./journal.js";
+
+const folder = new URL("../../fixtures/corrupt/", import.meta.url);
+const names = readdirSync(folder).sort();
+
+/** The hash of all of them, name by name. It changes when a fixture is added, and must not change otherwise. */
+const evidence = "a2459feae4b0625acc6c7c707f0a1d51ff441ce4e735840fd3c371487e18ac45";
+
+interface Expected {
+  readonly fault: string;
+  readonly verdict: string;
+  readonly exitCode: number;
+  readonly firstBad: number | null;
+  readonly findings: readonly string[];
+}
+
+/** The first line says what is wrong and what must be found; each other line is a row of a table. */
+function read(name: string): { readonly expected: Expected; readonly rows: RawRows } {
+  const [first, ...lines] = readFileSync(new URL(name, folder), "utf8").trimEnd().split("\n");
+  const rows: RawRows = { entries: [], streams: [], types: [], streamPages: [], contents: [], problems: [] };
+  for (const line of lines) {
+    const { table, row } = JSON.parse(line, (_, value: unknown) => (isBytes(value) ? Buffer.from(value.base64, "base64") : value)) as { table: keyof RawRows; row: never };
+    rows[table].push(row);
+  }
+  return { expected: JSON.parse(first ?? "") as Expected, rows };
+}
+
+function isBytes(value: unknown): value is { readonly base64: string } {
+  return typeof value === "object" && value !== null && "base64" in value;
+}
+
+test("no corrupt fixture was changed or taken away", () => {
+  const hash = createHash("sha256");
+  for (const name of names) hash.update(`${name}\n`).update(readFileSync(new URL(name, folder)));
+
+  expect(hash.digest("hex")).toBe(evidence);
+});
+
+describe("fixtures/corrupt", () => {
+  test.each(names)("%s", async (name) => {
+    const { expected, rows } = read(name);
+    const report = await verifyRows(rows);
+
+    expect(codesOf(report)).toEqual(expected.findings);
+    expect(report).toMatchObject({ verdict: expected.verdict, exitCode: expected.exitCode, firstBad: expected.firstBad });
+    expect(formatReport(report)).toContain(`${rows.entries.length} entries checked`);
+  });
+
+  test("has one for each kind of finding", () => {
+    const found = new Set(names.flatMap((name) => read(name).expected.findings.map((finding) => finding.split("#")[0])));
+
+    expect([...found].sort()).toEqual(Object.keys(findingKinds).sort());
+  });
+});
