@@ -93,7 +93,7 @@ export interface RowFacts {
 
 export function entryRow({ seq, stream, rev, before, type = "test.happened", data = "" }: RowFacts): EntryRow {
   const entry = JSON.stringify({ data, nonce: Math.random(), rev, seq, stream });
-  return { seq, id: entryId(entry), stream, rev, before, type, at: 1_000 + seq, skew: -seq, entry };
+  return { seq, id: entryId(entry), stream, rev, before, type, at: 1_000 + seq, skew: 0 - seq, entry };
 }
 
 export function contentRow(n: number, text: string): ContentRow {

@@ -52,10 +52,12 @@ for (;;) {
 }
 for (let free = 0; free <= 12 && free <= taken.length; free++) {
   for (const [name, way] of Object.entries(ways)) {
-    const outcome = await way().then(
-      () => ({ ok: true }),
-      (error) => ({ code: error.code ?? error.name, message: error.message, hint: error.hint }),
-    );
+    let outcome = { ok: true };
+    try {
+      await way();
+    } catch (error) {
+      outcome = { code: error.code ?? error.name, message: error.message, hint: error.hint };
+    }
     writeSync(1, `${JSON.stringify({ free, name, ...outcome })}\n`);
   }
   closeSync(taken.pop());

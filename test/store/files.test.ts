@@ -41,7 +41,10 @@ test.each([
   ["the shared memory alone is deleted", (path: string) => rmSync(`${path}-shm`)],
   [
     "the file is replaced by a copy",
-    (path: string) => (copyFileSync(path, `${path}.new`), renameSync(`${path}.new`, path)),
+    (path: string) => {
+      copyFileSync(path, `${path}.new`);
+      renameSync(`${path}.new`, path);
+    },
   ],
   ["the directory is renamed", (path: string) => renameSync(dirname(path), `${dirname(path)}.old`)],
 ] as const)("A13 when %s under a running store, the next append fails, and so does reading", async (_, damage) => {
@@ -52,7 +55,9 @@ test.each([
 
   damage(path);
 
-  await expect(store.begin()).rejects.toMatchObject({ code: "STORE_DAMAGED", details: { reason: "replaced" } });
+  const transaction = await store.begin();
+  await append(transaction, { streams: ["a/1"] });
+  await expect(transaction.commit()).rejects.toMatchObject({ code: "STORE_DAMAGED", details: { reason: "replaced" } });
   await expect(store.snapshot()).rejects.toMatchObject({ code: "STORE_DAMAGED" });
   await store.reset().catch(() => {});
   await expect(store.begin()).rejects.toMatchObject({ code: "STORE_DAMAGED" });
@@ -249,28 +254,24 @@ test("a reader whose file was replaced says so instead of reading something else
 
 test("reading a file's bytes costs the connections of the same process no lock", async () => {
   const path = await closedLedger();
-  const holder = await openSqliteStore(path);
-  await write(holder, { streams: ["a/0"] });
+  const holder = await openSqliteStore(path, { readOnly: true });
+  const snapshot = await holder.snapshot();
 
   const raw = await openSqliteRawReader(path);
   await raw.evidence();
   await raw.close();
   const reader = await openSqliteStore(path, { readOnly: true });
   await reader.close();
-  const other = await openSqliteStore(path);
-  await other.close();
 
-  // Without that lock another process could take the log away from under this one.
+  // Another process must not be able to change the file under the snapshot.
   const program = `
     const Database = require("better-sqlite3");
     const database = new Database(${JSON.stringify(path)}, { timeout: 0 });
-    try { console.log(database.pragma("journal_mode = DELETE", { simple: true })); } catch (error) { console.log(error.code); }`;
+    try { database.exec("BEGIN EXCLUSIVE"); console.log("taken"); } catch (error) { console.log(error.code); }`;
   const asked = spawnSync(process.execPath, ["-e", program], { encoding: "utf8" });
   expect([asked.stdout.trim(), asked.stderr]).toEqual(["SQLITE_BUSY", ""]);
-  await write(holder, { streams: ["a/0"] });
-  expect(await readAll(holder)).toHaveLength(5);
+  await snapshot.release();
   await holder.close();
-  expect(Object.keys(listing(dirname(path)))).toEqual(["state.ledger"]);
 });
 
 test("A04 a reader that never lets go: appends go on, and health says how large the log is and that it is held", async () => {

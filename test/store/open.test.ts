@@ -138,7 +138,7 @@ test("a file that is not a ledger is refused without a byte changed", async () =
   await refusesUnchanged(wal, "STORE_FOREIGN");
 
   const wide = freshPath("utf16.db");
-  sql(wide, `PRAGMA encoding = 'UTF-16'; PRAGMA application_id = ${0x726c6467}; CREATE TABLE entries (seq)`);
+  sql(wide, `PRAGMA encoding = 'UTF-16'; PRAGMA application_id = 1919706215; CREATE TABLE entries (seq)`);
   await refusesUnchanged(wide, "STORE_FOREIGN", { message: expect.stringContaining("UTF-8") as string });
 });
 

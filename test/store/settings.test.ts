@@ -96,10 +96,6 @@ const attempts: readonly (readonly [string, string])[] = [
     "INSERT INTO entries SELECT * FROM entries WHERE seq = 1 ON CONFLICT (seq) DO UPDATE SET entry = '{}'",
   ],
   ["UPDATE OR REPLACE a position", "UPDATE OR REPLACE entries SET seq = 0 WHERE seq = 1"],
-  [
-    "insert below the head",
-    "INSERT INTO entries SELECT -1, id, stream, rev, before, type, at, skew, entry FROM entries WHERE seq = 1",
-  ],
   ["DELETE a content", "DELETE FROM contents WHERE n = 1"],
   ["change the bytes of a content", "UPDATE contents SET bytes = x'00' WHERE n = 1"],
   [

@@ -19,9 +19,14 @@ export class FileGuard {
     this.main = main;
   }
 
+  /** Refuses when something was found gone before; asks nothing. */
+  requireUnbroken(): void {
+    if (this.failure !== null) throw this.failure;
+  }
+
   /** Refuses unless the file that was opened first still stands at the path. */
   checkMain(): void {
-    if (this.failure !== null) throw this.failure;
+    this.requireUnbroken();
     if (!sameFile(identify(this.path), this.main)) throw this.replaced(this.path);
   }
 

@@ -3,7 +3,7 @@ import type { RawProblem } from "../../journal/raw-reader.js";
 import type { Connection } from "./connection.js";
 import { sqliteCode } from "./errors.js";
 import type { Header } from "./header.js";
-import { applicationId, layoutVersion, schemaIdentifier } from "./schema.js";
+import { applicationId, layoutVersion, schema, schemaIdentifier } from "./schema.js";
 import { shapeDifferences, storedIdentifier } from "./shape.js";
 
 /** At most so many findings of one kind are listed. */
@@ -11,22 +11,22 @@ const problemsMax = 100;
 
 /** All problems, identifiers and schema first: with another schema nothing below it can be trusted. */
 export function findProblems(connection: Connection, header: Header): readonly RawProblem[] {
-  const problems: RawProblem[] = [...headerProblems(header)];
-  attempt(problems, "schema", () => {
-    for (const { where, message } of shapeDifferences(connection)) problems.push({ code: "E_SCHEMA", where, message });
-    if (problems.some(({ where }) => where === "meta")) return;
-    const identifier = storedIdentifier(connection);
-    if (identifier !== schemaIdentifier) {
-      problems.push({
-        code: "E_SCHEMA",
-        where: "meta",
-        message: `the schema identifier must be ${schemaIdentifier}, found ${identifier}`,
-      });
-    }
-  });
-  attempt(problems, "pages", () => problems.push(...pageProblems(connection)));
+  const problems = headerProblems(header);
+  const readable = attempt(problems, "schema", () => problems.push(...schemaProblems(connection)));
+  if (!readable) return problems;
+  problems.push(...allPages(connection));
   attempt(problems, "entries", () => problems.push(...positionProblems(connection)));
   return problems;
+}
+
+function schemaProblems(connection: Connection): RawProblem[] {
+  const differences = shapeDifferences(connection);
+  const problems = differences.map(({ where, message }): RawProblem => ({ code: "E_SCHEMA", where, message }));
+  if (differences.some(({ where }) => where === "meta")) return problems;
+  const identifier = storedIdentifier(connection);
+  if (identifier === schemaIdentifier) return problems;
+  const message = `the schema identifier must be ${schemaIdentifier}, found ${identifier}`;
+  return [...problems, { code: "E_SCHEMA", where: "meta", message }];
 }
 
 function headerProblems(header: Header): RawProblem[] {
@@ -44,15 +44,38 @@ function headerProblems(header: Header): RawProblem[] {
     }));
 }
 
-/** SQLite's own check, of pages, of rows against indexes and of values against the classes of their columns. */
-function pageProblems(connection: Connection): RawProblem[] {
-  const lines = connection.prepare<unknown[], string>(`PRAGMA integrity_check(${problemsMax})`).pluck().all();
-  return lines
-    .filter((line) => line !== "ok")
-    .map((line) => {
-      const type = /^(?:non-|NULL value|[A-Z]+ value in )/.test(line);
-      return { code: type ? "E_TYPE" : "E_CORRUPT", where: /\bin ([a-z_]+)/.exec(line)?.[1] ?? "file", message: line };
-    });
+/** The whole file at once; when that breaks off, table by table, so that it is known which of them cannot be read. */
+function allPages(connection: Connection): RawProblem[] {
+  const found: RawProblem[] = [];
+  const whole = attempt(found, "file", () => found.push(...pageProblems(connection, `${problemsMax}`)));
+  if (whole) return found;
+  for (const { type, name } of schema) {
+    if (type === "table") attempt(found, name, () => found.push(...pageProblems(connection, name)));
+  }
+  return found;
+}
+
+/** SQLite's own check: of pages, of rows against indexes, of values against the classes of their columns. It answers in
+ *  sentences: "Tree 9 page 9: …", "row 3 missing from index contents_plain", "non-INTEGER value in entries.rev". */
+function pageProblems(connection: Connection, part: string): RawProblem[] {
+  const lines = connection.prepare<unknown[], string>(`PRAGMA integrity_check(${part})`).pluck().all();
+  const sentences = lines
+    .flatMap((line) => line.split("\n"))
+    .filter((line) => line !== "ok" && !line.startsWith("***"));
+  return sentences.map((message): RawProblem => {
+    const column = / value in (\S+)$/.exec(message)?.[1];
+    if (column !== undefined) return { code: "E_TYPE", where: column, message };
+    const tree = /^Tree (\d+) /.exec(message)?.[1];
+    const where = tree === undefined ? / (?:index|in) (\w+)$/.exec(message)?.[1] : nameOfTree(connection, Number(tree));
+    return { code: "E_CORRUPT", where: where ?? "file", message };
+  });
+}
+
+function nameOfTree(connection: Connection, rootPage: number): string | undefined {
+  return connection
+    .prepare<[number], string>("SELECT name FROM sqlite_schema WHERE rootpage = ?")
+    .pluck()
+    .get(rootPage);
 }
 
 /** A position that a number cannot hold exactly would be read as its neighbour. Case A16. */
@@ -75,17 +98,17 @@ function positionProblems(connection: Connection): RawProblem[] {
   return problems;
 }
 
-function attempt(problems: RawProblem[], where: string, look: () => void): void {
+/** Looks; what SQLite refuses to read is a problem too. False when it was. */
+function attempt(problems: RawProblem[], where: string, look: () => void): boolean {
   try {
     look();
+    return true;
   } catch (cause) {
     const code = sqliteCode(cause);
     if (code === null) throw cause;
-    const damaged = code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB" || code.startsWith("SQLITE_IOERR");
-    problems.push({
-      code: damaged ? "E_CORRUPT" : "E_SCHEMA",
-      where,
-      message: `${where} cannot be read: ${(cause as Error).message} (${code})`,
-    });
+    const damaged = /^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(code);
+    const message = `${where} cannot be read: ${(cause as Error).message} (${code})`;
+    problems.push({ code: damaged ? "E_CORRUPT" : "E_SCHEMA", where, message });
+    return false;
   }
 }

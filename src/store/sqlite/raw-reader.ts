@@ -17,11 +17,12 @@ import { decodePage } from "../stream-page.js";
 import { whenFree } from "./busy.js";
 import { connect } from "./connection.js";
 import type { Connection } from "./connection.js";
-import { storeError } from "./errors.js";
+import { sqliteCode, storeError } from "./errors.js";
 import { filesystemKind, isNetwork } from "./filesystem.js";
 import { nothingThere, unknownSchema } from "./header.js";
 import { parseLocation } from "./location.js";
 import { findProblems } from "./problems.js";
+import { plainPage, soundPage } from "./raw-page.js";
 import { openReadable } from "./readable.js";
 import type { Readable } from "./readable.js";
 import { layoutVersion } from "./schema.js";
@@ -57,8 +58,16 @@ export async function openRawReader(location: string, mustCopy: boolean): Promis
 function pin(path: string): Connection {
   const connection = connect(path, "read");
   try {
-    connection.exec("BEGIN");
-    connection.pragma("schema_version");
+    try {
+      connection.exec("BEGIN");
+      connection.pragma("schema_version");
+    } catch (cause) {
+      if (sqliteCode(cause) !== "SQLITE_CORRUPT") throw cause;
+      // SQLite will not begin to read a file that is shorter than it says, unless it is told to: what is left of it is evidence.
+      connection.unsafeMode(true);
+      connection.pragma("writable_schema = ON");
+      connection.pragma("schema_version");
+    }
     return connection;
   } catch (cause) {
     connection.close();
@@ -72,6 +81,8 @@ class SqliteRawReader implements RawReader {
   private readonly readable: Readable;
   private readonly connection: Connection;
   private prepared: RawStatements | null = null;
+  /** The schema, the storage classes and the pages were checked and found as they must be. */
+  private sound = false;
   private closed = false;
 
   constructor(location: string, readable: Readable, connection: Connection) {
@@ -88,7 +99,9 @@ class SqliteRawReader implements RawReader {
 
   async problems(): Promise<readonly RawProblem[]> {
     this.check();
-    return findProblems(this.connection, this.readable.header);
+    const problems = findProblems(this.connection, this.readable.header);
+    this.sound = problems.length === 0;
+    return problems;
   }
 
   async entryCount(): Promise<number> {
@@ -97,21 +110,8 @@ class SqliteRawReader implements RawReader {
 
   async entries(after: number | null, limit: number, asBytes = false): Promise<readonly RawEntry[]> {
     return this.read((statements) => {
-      const rows = (asBytes ? statements.entryBytes : statements.entries).all(after ?? beforeAll, limit);
-      return rows.map(([seq, id, stream, rev, before, type, at, skew, entry]) => ({
-        seq,
-        id,
-        stream,
-        rev,
-        before,
-        type,
-        at,
-        skew,
-        entry:
-          typeof entry === "string" && entry.includes("\ufffd")
-            ? (statements.oneEntryBytes.get(seq) as [Buffer])[0]
-            : entry,
-      }));
+      const page = this.sound && !asBytes ? soundPage(statements, after ?? beforeAll, limit) : null;
+      return page ?? plainPage(statements, after ?? beforeAll, limit, asBytes);
     });
   }
 

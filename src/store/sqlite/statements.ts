@@ -8,10 +8,13 @@ interface Query {
   readonly why: string;
   /** Only the verifier may read a whole table, and says so here. */
   readonly scans?: true;
+  /** Rows are single values instead of arrays. */
+  readonly pluck?: true;
 }
 
 const entryColumns = "seq, lower(hex(id)), entry";
 const contentColumns = "n, lower(hex(digest)), media, salt, lower(hex(plain)), erased, bytes";
+const rawPage = "WHERE seq > ? AND seq <= 9007199254740991 ORDER BY seq LIMIT ?";
 const rawEntryColumns =
   "seq, CASE typeof(id) WHEN 'blob' THEN lower(hex(id)) ELSE id END, stream, rev, before, type, at, skew";
 
@@ -87,12 +90,21 @@ export const entryBlockRows = 16;
 /** What the verifier reads: rows as they are, in key order. */
 export const rawStatements: Queries<RawName> = {
   entries: {
-    sql: `SELECT ${rawEntryColumns}, entry FROM entries WHERE seq > ? AND seq <= 9007199254740991 ORDER BY seq LIMIT ?`,
+    sql: `SELECT ${rawEntryColumns}, entry FROM entries ${rawPage}`,
     why: "a range of the key; positions that a number cannot hold are a finding of their own",
   },
   entryBytes: {
-    sql: `SELECT ${rawEntryColumns}, CAST(entry AS BLOB) FROM entries WHERE seq > ? AND seq <= 9007199254740991 ORDER BY seq LIMIT ?`,
+    sql: `SELECT ${rawEntryColumns}, CAST(entry AS BLOB) FROM entries ${rawPage}`,
     why: "the same, all entries as bytes",
+  },
+  entryTexts: {
+    sql: `SELECT entry FROM entries ${rawPage}`,
+    why: "half of a page that is known to be sound: the texts, nothing else",
+    pluck: true,
+  },
+  entryColumns: {
+    sql: `SELECT group_concat(seq), group_concat(hex(id), ''), min(length(id)), max(length(id)), group_concat(stream), group_concat(rev), group_concat(ifnull(before, 'null')), group_concat(type), group_concat(at), group_concat(skew) FROM (SELECT seq, id, stream, rev, before, type, at, skew FROM entries ${rawPage})`,
+    why: "the other half: all columns of a page as ten values instead of thousands, which saves a third of the time",
   },
   oneEntryBytes: {
     sql: "SELECT CAST(entry AS BLOB) FROM entries WHERE seq = ?",
@@ -145,15 +157,24 @@ type WriteName =
   | "insertEntryBlock";
 export type RawStatements = Prepared<RawName>;
 type RawName =
-  "entries" | "entryBytes" | "oneEntryBytes" | "streams" | "types" | "streamPages" | "contents" | "entryCount";
+  | "entries"
+  | "entryBytes"
+  | "entryTexts"
+  | "entryColumns"
+  | "oneEntryBytes"
+  | "streams"
+  | "types"
+  | "streamPages"
+  | "contents"
+  | "entryCount";
 type Queries<Name extends string> = { readonly [N in Name]: Query };
 type Prepared<Name extends string> = { readonly [N in Name]: Statement<unknown[], unknown[]> };
 
 /** Prepares a table of statements, once a connection. Rows come as arrays: they cost half of objects. */
 export function prepare<Name extends string>(database: Database, queries: Queries<Name>): Prepared<Name> {
-  const prepared = Object.entries<Query>(queries).map(([name, { sql }]) => {
+  const prepared = Object.entries<Query>(queries).map(([name, { sql, pluck }]) => {
     const statement = database.prepare<unknown[], unknown[]>(sql);
-    return [name, statement.reader ? statement.raw() : statement] as const;
+    return [name, pluck === true ? statement.pluck() : statement.reader ? statement.raw() : statement] as const;
   });
   return Object.fromEntries(prepared) as Prepared<Name>; // one statement a name of the table, by the loop above
 }

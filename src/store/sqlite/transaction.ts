@@ -105,47 +105,36 @@ export class SqliteTransaction extends SqliteReads implements StoreTransaction {
   }
 
   private insertEntries(entries: readonly EntryRow[], touched: Map<string, CachedStream>): void {
-    const values: unknown[] = [];
-    for (const row of entries) {
-      invariant(
-        row.seq === (this.last?.seq ?? -1) + 1,
-        `entry ${row.seq} must follow the head ${this.last?.seq ?? -1}`,
-      );
-      const stream = this.find(row.stream) ?? this.newStream(row.stream);
-      invariant(row.rev === stream.rev + 1, `revision ${row.rev} must follow revision ${stream.rev} of its stream`);
-      invariant(
-        row.before === (stream.rev === 0 ? null : stream.seq),
-        `entry ${row.seq} must name the entry of its stream before it`,
-      );
-      values.push(
-        row.seq,
-        row.id,
-        stream.id,
-        row.rev,
-        row.before,
-        this.typeNumber(row.type),
-        row.at,
-        row.skew,
-        row.entry,
-      );
-      touched.set(row.stream, stream);
-      stream.rev = row.rev;
-      stream.seq = row.seq;
-      stream.tail?.push(row.seq);
-      this.last = { seq: row.seq, id: row.id, at: row.at, skew: row.skew, contents: this.contentCount };
-      this.bytes += row.entry.length + 80;
+    const { insertEntry, insertEntryBlock } = this.host.writes;
+    const rows = entries.map((row) => this.place(row, touched));
+    let at = 0;
+    for (; at + entryBlockRows <= rows.length; at += entryBlockRows) {
+      insertEntryBlock.run(rows.slice(at, at + entryBlockRows).flat());
     }
-    this.insertRows(values);
+    for (const row of rows.slice(at)) insertEntry.run(row);
   }
 
-  /** Inserts in blocks while there are enough rows, then one by one. */
-  private insertRows(values: readonly unknown[]): void {
-    const columns = 9;
-    const block = entryBlockRows * columns;
-    let at = 0;
-    for (; at + block <= values.length; at += block)
-      this.host.writes.insertEntryBlock.run(values.slice(at, at + block));
-    for (; at < values.length; at += columns) this.host.writes.insertEntry.run(values.slice(at, at + columns));
+  /** The columns of an entry, and its place at the end of its stream and of the journal. */
+  private place(row: EntryRow, touched: Map<string, CachedStream>): readonly unknown[] {
+    const { seq, id, rev, before, at, skew, entry } = row;
+    const last = this.last?.seq ?? -1;
+    invariant(seq === last + 1, `entry ${seq} must follow the head ${last}`);
+    let stream = touched.get(row.stream);
+    if (stream === undefined) {
+      stream = this.find(row.stream) ?? this.newStream(row.stream);
+      touched.set(row.stream, stream);
+    }
+    invariant(rev === stream.rev + 1, `revision ${rev} must follow revision ${stream.rev} of its stream`);
+    invariant(
+      before === (stream.rev === 0 ? null : stream.seq),
+      `entry ${seq} must name the entry of its stream before it`,
+    );
+    stream.rev = rev;
+    stream.seq = seq;
+    stream.tail?.push(seq);
+    this.last = { seq, id, at, skew, contents: this.contentCount };
+    this.bytes += entry.length + 80;
+    return [seq, id, stream.id, rev, before, this.typeNumber(row.type), at, skew, entry];
   }
 
   private storeStream(name: string, stream: CachedStream): void {

@@ -84,10 +84,9 @@ export class Writer {
     const release = await this.lock.acquire();
     try {
       this.checkOpen();
-      guard.checkMain();
+      guard.requireUnbroken();
       const open = this.open ?? (await this.connect(false));
       faults?.("begin", "before");
-      guard.check();
       await whenFree(path, "writing to", busyTimeoutMs, () => {
         this.checkOpen();
         open.connection.exec("BEGIN IMMEDIATE");
@@ -157,14 +156,16 @@ export class Writer {
         cache: this.cache,
         step: (name, act) => this.step(name, act),
         commit: (last: StoreHead | null, bytes: number) => {
+          let acknowledged = false;
           try {
-            guard.check();
+            guard.checkMain();
             this.step("commit", () => connection.exec("COMMIT"));
             guard.check();
             this.cachedAt = last?.id ?? null;
             checkpoints.wrote(bytes);
+            acknowledged = true;
           } finally {
-            if (this.cachedAt !== (last?.id ?? null)) this.undo();
+            if (!acknowledged) this.undo();
             release();
           }
         },

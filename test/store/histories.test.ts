@@ -1,0 +1,195 @@
+/** Random histories of transactions: SQLite gives the same answers as the memory store, whatever happens in between. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { durableSteps } from "../../src/journal/store.js";
+import type { DurableStep, EntryRow, Store, StoreReads, StoreTransaction } from "../../src/journal/store.js";
+import { createMemoryStore } from "../../src/store/memory/store.js";
+import { openSqliteStore } from "../../src/store/sqlite/store.js";
+import { append, begin, contentRow, entryRow, read, readAll, write } from "../../src/testing/store-histories.js";
+import { freshPath } from "./place.js";
+
+type Step =
+  | {
+      readonly type: "append";
+      readonly runs: readonly (readonly [stream: number, count: number])[];
+      readonly contents: number;
+      readonly end: "commit" | "rollback";
+    }
+  | { readonly type: "reset" | "reopen" | "maintain" };
+
+const streams = ["a/1", "a/2", "b/1", "c/ü"];
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      type: fc.constant("append" as const),
+      runs: fc.array(
+        fc.tuple(
+          fc.nat(streams.length - 1),
+          fc.oneof(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 200, max: 600 })),
+        ),
+        { minLength: 1, maxLength: 4 },
+      ),
+      contents: fc.nat(3),
+      end: fc.constantFrom("commit" as const, "commit" as const, "rollback" as const),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ type: fc.constantFrom("reset" as const, "reopen" as const, "maintain" as const) }),
+  },
+);
+
+/** The same rows for both stores: dense behind the head of the first. */
+async function rowsFor(
+  transaction: StoreTransaction,
+  runs: readonly (readonly [number, number])[],
+): Promise<EntryRow[]> {
+  let seq = (await transaction.head())?.seq ?? -1;
+  const heads = (await transaction.streamHeads(streams)).map((head) => ({
+    rev: head?.rev ?? 0,
+    seq: head?.seq ?? null,
+  }));
+  const rows: EntryRow[] = [];
+  for (const [stream, count] of runs) {
+    for (let each = 0; each < count; each++) {
+      const head = heads[stream]!;
+      seq++;
+      rows.push(
+        entryRow({ seq, stream: streams[stream]!, rev: head.rev + 1, before: head.seq, type: `t.t${seq % 3}` }),
+      );
+      heads[stream] = { rev: head.rev + 1, seq };
+    }
+  }
+  return rows;
+}
+
+async function answers(reads: StoreReads): Promise<unknown> {
+  const heads = await reads.streamHeads(streams);
+  return {
+    head: await reads.head(),
+    heads,
+    entries: (await reads.entries(0, 100_000)).map(({ id }) => id),
+    last: await reads.entries(1_000_000, 3, true),
+    streams: await Promise.all(
+      streams.map(async (stream, index) => [
+        (await reads.streamEntries(stream, 1, 100_000)).map(({ seq }) => seq),
+        (await reads.streamEntries(stream, (heads[index]?.rev ?? 0) - 1, 300, true)).map(({ seq }) => seq),
+      ]),
+    ),
+    contents: (await reads.contents([1, 2, 3, 4, 5])).map((content) => content?.digest),
+    plain: (await reads.contentsByPlain([contentRow(1, "text 1").plain!, contentRow(1, "text 2").plain!])).map(
+      (content) => content?.n,
+    ),
+  };
+}
+
+async function rawAnswers(store: Store): Promise<unknown> {
+  const raw = await store.raw();
+  const found = {
+    problems: await raw.problems(),
+    entries: (await raw.entries(null, 100_000)).map((row) => ({ ...row })),
+    streams: await raw.streams(null, 100),
+    types: await raw.types(),
+    pages: await raw.streamPages(null, 100),
+  };
+  await raw.close();
+  return found;
+}
+
+test(
+  "any history of appends, rollbacks, resets and reopenings reads the same on SQLite as in memory",
+  { timeout: 600_000 },
+  async () => {
+    const numRuns = process.env["RUNLEDGER_LONG"] === "1" ? 300 : 25;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+        const path = freshPath();
+        const memory = createMemoryStore();
+        let sqlite = await openSqliteStore(path);
+        for (const each of steps) {
+          if (each.type === "reopen") {
+            await sqlite.close();
+            sqlite = await openSqliteStore(path);
+          } else if (each.type === "append") {
+            const pair = [await memory.begin(), await sqlite.begin()] as const;
+            const rows = await rowsFor(pair[0], each.runs);
+            const n = ((await pair[0].head())?.contents ?? 0) + 1;
+            const contents = Array.from({ length: each.contents }, (_, index) =>
+              contentRow(n + index, `text ${(n + index) % 4}`),
+            );
+            for (const transaction of pair) await transaction.append(rows, contents);
+            expect(await answers(pair[1])).toEqual(await answers(pair[0]));
+            for (const transaction of pair) await transaction[each.end]();
+          } else {
+            await sqlite[each.type]();
+          }
+          expect(await read(sqlite, answers)).toEqual(await read(memory, answers));
+        }
+        expect(await rawAnswers(sqlite)).toEqual(await rawAnswers(memory));
+        await sqlite.close();
+      }),
+      { numRuns },
+    );
+  },
+);
+
+test("every durable step is named, in the order in which the adapter takes them", async () => {
+  const seen: DurableStep[] = [];
+  const path = freshPath();
+  const store = await openSqliteStore(path, {
+    faults: (each, moment) => {
+      if (moment === "before" && !seen.includes(each)) seen.push(each);
+    },
+  });
+  await write(store, { streams: ["a/1"], contents: ["one"] });
+  for (let round = 0; round < 5; round++) {
+    await write(store, {
+      streams: Array<string>(1_000).fill("a/1"),
+      data: Array<string>(1_000).fill("x".repeat(1_000)),
+    });
+    await store.maintain();
+  }
+  await store.close();
+
+  expect(seen).toEqual([...durableSteps]);
+});
+
+const moments = ["before", "after"] as const;
+const inTransaction = ["begin", "contents", "entries", "streams", "commit"] as const;
+
+test.each(inTransaction.flatMap((each) => moments.map((moment) => [moment, each] as const)))(
+  "a failure %s %s leaves the journal before or after the transaction, and the store goes on",
+  async (when, at) => {
+    let failing = false;
+    const faults = (each: DurableStep, moment: "before" | "after"): void => {
+      if (failing && each === at && moment === when)
+        throw Object.assign(new Error("the disk is full"), { code: "SQLITE_FULL" });
+    };
+    for (const store of [await openSqliteStore(freshPath(), { faults }), createMemoryStore({ faults })]) {
+      await write(store, { streams: ["a/1"], contents: ["one"] });
+      if (store.kind === "memory" && at === "streams") continue; // it has no such step
+
+      failing = true;
+      const failure = await (async () => {
+        const transaction = await begin(store);
+        try {
+          await append(transaction, { streams: ["a/1", "b/1"], contents: ["two"] });
+          await transaction.commit();
+          return null;
+        } catch (error) {
+          await transaction.rollback();
+          throw error;
+        }
+      })().catch((error: unknown) => error);
+      failing = false;
+
+      expect(failure).toMatchObject(store.kind === "memory" ? { message: "the disk is full" } : { code: "STORE_FULL" });
+      expect(await readAll(store)).toHaveLength(at === "commit" && when === "after" ? 3 : 1);
+      await write(store, { streams: ["a/1", "b/1"], contents: ["three"] });
+      expect(await readAll(store)).toHaveLength(at === "commit" && when === "after" ? 5 : 3);
+      await store.close();
+    }
+  },
+);
