@@ -1,5 +1,6 @@
 /** The bench: the engine and the limits of the machine side by side in one run, as ratios with their spread.
  *  It asserts nothing: a missed target is a line that says MISS. Targets and reasons: `src/decisions`. */
+import { setFlagsFromString } from "node:v8";
 import { createFilledLedgers } from "./harness/filled-ledger.js";
 import { describeMachine } from "./harness/machine.js";
 import type { Bench, Measure } from "./harness/measure.js";
@@ -65,6 +66,8 @@ async function main(settings: Settings): Promise<void> {
   scratch.remove();
 }
 
+// A contender that waits for its turn keeps its compiled code, as it would in a host that does nothing else.
+setFlagsFromString("--no-flush-bytecode");
 try {
   await main(parseSettings(process.argv.slice(2)));
 } catch (error) {

@@ -25,8 +25,8 @@ export async function interleave<Name extends string>(
   const names = Object.keys(turns) as Name[]; // the type has no other keys
   const samples = Object.fromEntries(names.map((name) => [name, [] as Sample[]])) as Record<Name, Sample[]>;
   for (let round = 0; round <= rounds; round++) {
+    globalThis.gc?.(); // once a round: before each turn it would cost the code that waits for its turn its compiled form
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
-      globalThis.gc?.();
       const sample = await turns[name]();
       if (round > 0) samples[name].push(sample);
       await sleep(5); // housekeeping that a ledger does after its last commit is not the next contender's
