@@ -1,46 +1,25 @@
 /** Is the ledger file still the one that was opened? Case A13: files can be deleted or replaced under a running process,
  *  and SQLite goes on writing to what nobody can open any more.
- *  Invariants: nothing is acknowledged unless the file, its log and its shared memory still stand at their paths; once one
- *  was found gone the store writes and reads no more, because what was acknowledged may be gone with it. */
+ *  Invariants: nothing is acknowledged unless the file and its log still stand at their paths after the commit; once
+ *  something was found gone the store writes and reads no more, because what was acknowledged may be gone with it. */
+import { lstatSync } from "node:fs";
 import { LedgerError } from "../../kernel/errors.js";
-import { identify, sameFile } from "./location.js";
 import type { Identity } from "./location.js";
+
+/** Inode numbers as doubles: exact below 2^53, and a quarter of the cost of BigInts, which are asked for at each commit. */
+type Inode = number | null;
 
 export class FileGuard {
   private readonly path: string;
-  private readonly main: Identity;
-  private log: Identity | null = null;
-  private memory: Identity | null = null;
-  private failure: LedgerError | null = null;
+  private readonly main: Inode;
+  private log: Inode = null;
+  private memory: Inode = null;
   private sidecarsKnown = false;
+  private failure: LedgerError | null = null;
 
   constructor(path: string, main: Identity) {
     this.path = path;
-    this.main = main;
-  }
-
-  /** Refuses when something was found gone before; asks nothing. */
-  requireUnbroken(): void {
-    if (this.failure !== null) throw this.failure;
-  }
-
-  /** Refuses unless the file that was opened first still stands at the path. */
-  checkMain(): void {
-    this.requireUnbroken();
-    if (!sameFile(identify(this.path), this.main)) throw this.replaced(this.path);
-  }
-
-  /** Remembers the sidecars: a connection holds them open from here on. */
-  rememberSidecars(): void {
-    this.log = identify(`${this.path}-wal`);
-    this.memory = identify(`${this.path}-shm`);
-    this.sidecarsKnown = true;
-    this.check();
-  }
-
-  /** Nobody holds the sidecars open any more: the last connection that closes takes them along. */
-  forgetSidecars(): void {
-    this.sidecarsKnown = false;
+    this.main = Number(main.ino);
   }
 
   /** Was something found deleted or replaced? */
@@ -48,23 +27,69 @@ export class FileGuard {
     return this.failure !== null;
   }
 
-  /** Refuses when anything was deleted or replaced; three system calls. */
-  check(): void {
-    this.checkMain();
-    if (!this.sidecarsKnown) return;
-    if (!sameFile(identify(`${this.path}-wal`), this.log)) throw this.replaced(`${this.path}-wal`);
-    if (!sameFile(identify(`${this.path}-shm`), this.memory)) throw this.replaced(`${this.path}-shm`);
+  /** Refuses when something was found gone before; asks nothing. */
+  requireUnbroken(): void {
+    if (this.failure !== null) throw this.failure;
   }
 
-  private replaced(path: string): LedgerError {
+  /** Remembers the sidecars: a connection holds them open from here on. */
+  rememberSidecars(): void {
+    this.log = inode(`${this.path}-wal`);
+    this.memory = inode(`${this.path}-shm`);
+    this.sidecarsKnown = true;
+    this.checkAll();
+  }
+
+  /** Nobody holds the sidecars open any more: the last connection that closes takes them along. */
+  forgetSidecars(): void {
+    this.sidecarsKnown = false;
+  }
+
+  /** Refuses unless the file that was opened first still stands at the path. */
+  checkMain(): void {
+    this.requireUnbroken();
+    this.require(this.path, this.main);
+  }
+
+  /** Refuses unless the file and its log still stand there: what a commit needs to be found again. */
+  checkCommitted(): void {
+    this.checkMain();
+    if (this.sidecarsKnown) this.require(`${this.path}-wal`, this.log);
+  }
+
+  /** Refuses when anything was deleted or replaced, the shared memory too: with another one two writers would not see
+   *  each other's locks. */
+  checkAll(): void {
+    this.checkCommitted();
+    if (this.sidecarsKnown) this.require(`${this.path}-shm`, this.memory);
+  }
+
+  /** Looks at the shared memory between commits, where nobody waits for the answer: false when it is gone. */
+  memoryStands(): boolean {
+    try {
+      this.requireUnbroken();
+      if (this.sidecarsKnown) this.require(`${this.path}-shm`, this.memory);
+      return true;
+    } catch {
+      return false; // remembered: whoever writes or reads next is told
+    }
+  }
+
+  private require(path: string, expected: Inode): void {
+    const found = inode(path);
+    if (found !== null && found === expected) return;
     this.failure = new LedgerError(
       "STORE_DAMAGED",
-      `${path} must be the file that was opened, found it deleted or replaced`,
+      `${path} must be the file that was opened, found it ${found === null ? "deleted" : "replaced"}`,
       {
         details: { path, reason: "replaced" },
         hint: "stop writing; what was acknowledged is in the files that were removed",
       },
     );
-    return this.failure;
+    throw this.failure;
   }
+}
+
+function inode(path: string): Inode {
+  return lstatSync(path, { throwIfNoEntry: false })?.ino ?? null;
 }

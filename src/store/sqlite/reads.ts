@@ -89,6 +89,7 @@ export class SqliteReads implements StoreReads {
 }
 
 // Rows as the statements select them. The tables are STRICT and their shape was checked, so the classes hold.
+type HeadColumns = [seq: number, id: string, at: number, skew: number, contents: number | null];
 type EntryColumns = [seq: number, id: string, entry: string];
 type ContentColumns = [
   n: number,
@@ -102,10 +103,10 @@ type ContentColumns = [
 
 /** The head as the connection sees it. */
 export function readHead(statements: ReadStatements): StoreHead | null {
-  const row = statements.head.get() as [seq: number, id: string, at: number, skew: number] | undefined;
+  const row = statements.head.get() as HeadColumns | undefined;
   if (row === undefined) return null;
-  const [seq, id, at, skew] = row;
-  return { seq, id, at, skew, contents: readContentCount(statements) };
+  const [seq, id, at, skew, contents] = row;
+  return { seq, id, at, skew, contents: contents ?? 0 };
 }
 
 export function readContentCount(statements: ReadStatements): number {

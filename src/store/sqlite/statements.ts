@@ -21,8 +21,8 @@ const rawEntryColumns =
 /** What readers of a store ask, by key or by range of a key. */
 export const readStatements: Queries<ReadName> = {
   head: {
-    sql: "SELECT seq, lower(hex(id)), at, skew FROM entries WHERE seq = (SELECT max(seq) FROM entries)",
-    why: "the last row; max() of the key is one descent",
+    sql: "SELECT seq, lower(hex(id)), at, skew, (SELECT max(n) FROM contents) FROM entries WHERE seq = (SELECT max(seq) FROM entries)",
+    why: "the last row, and the last content; max() of a key is one descent",
   },
   contentCount: {
     sql: "SELECT max(n) FROM contents",

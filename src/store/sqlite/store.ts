@@ -5,21 +5,16 @@ import { LedgerError } from "../../kernel/errors.js";
 import { busyTimeoutMsDefault } from "../../kernel/limits.js";
 import type { RawReader } from "../../journal/raw-reader.js";
 import type { FaultSeam, Store, StoreHealth, StoreSnapshot, StoreTransaction } from "../../journal/store.js";
-import { whenFree } from "./busy.js";
 import { Checkpoints } from "./checkpoints.js";
-import { connect } from "./connection.js";
-import { createFile } from "./create.js";
 import type { OnDiagnostic } from "./diagnostic.js";
 import { storeError } from "./errors.js";
 import { FileGuard } from "./file-guard.js";
 import { filesystemKind, isNetwork, refuseNetwork } from "./filesystem.js";
-import { checkHeader, nothingThere } from "./header.js";
-import { identify, inspectTarget, parseLocation } from "./location.js";
-import type { Target } from "./location.js";
+import { nothingThere } from "./header.js";
+import { parseLocation } from "./location.js";
+import { findOrCreate, openLedgerFile } from "./opening.js";
 import { openRawReader } from "./raw-reader.js";
-import { openReadable } from "./readable.js";
 import type { Readable } from "./readable.js";
-import { checkShape } from "./shape.js";
 import { SnapshotPool } from "./snapshots.js";
 import { Writer } from "./writer.js";
 
@@ -76,13 +71,7 @@ async function openForReading(location: string, kind: string, options: SqliteSto
 
 async function openForWriting(location: string, options: SqliteStoreOptions): Promise<Store> {
   const busyTimeoutMs = options.busyTimeoutMs ?? busyTimeoutMsDefault;
-  const isNew = await prepareFile(location, options, busyTimeoutMs);
-  const main = identify(location);
-  if (main === null)
-    throw new LedgerError("STORE_UNSAFE_PATH", `${location} was deleted while it was being opened`, {
-      details: { path: location },
-    });
-  inspectTarget(location);
+  const { isNew, main } = await findOrCreate(location, options, busyTimeoutMs);
   const guard = new FileGuard(location, main);
   const checkpoints = new Checkpoints(
     location,
@@ -92,61 +81,8 @@ async function openForWriting(location: string, options: SqliteStoreOptions): Pr
   );
   const writer = new Writer({ path: location, busyTimeoutMs, faults: options.faults, guard, checkpoints });
   await writer.connect(isNew);
-  const pool = new SnapshotPool(location, busyTimeoutMs, () => guard.check());
+  const pool = new SnapshotPool(location, busyTimeoutMs, () => guard.checkAll());
   return new SqliteStore({ location, pool, writer, checkpoints, readable: null, mustCopy: false });
-}
-
-/** Looks at what stands at the path; makes an empty file when nothing does. True when the schema is still to be made. */
-async function prepareFile(location: string, options: SqliteStoreOptions, busyTimeoutMs: number): Promise<boolean> {
-  const { main } = inspectForCreation(location);
-  if (main !== null && main.bytes > 0) {
-    const readable = await openLedgerFile(location, false, busyTimeoutMs);
-    readable.close();
-    if (!readable.empty) return false;
-  }
-  if (options.create === false) throw nothingThere(location);
-  if (main === null) createFile(location, options.faults);
-  return true;
-}
-
-/** A log beside a file that is not there belongs to another file, which someone may still need. Case A08. */
-function inspectForCreation(location: string): Target {
-  for (;;) {
-    const target = inspectTarget(location);
-    if (target.main !== null) return target;
-    const left = (["-wal", "-journal"] as const).find((suffix) => (target.sidecars[suffix]?.bytes ?? 0) > 0);
-    if (left === undefined) return target;
-    if (identify(location) !== null) continue; // another process made it meanwhile
-    throw new LedgerError(
-      "STORE_UNSAFE_PATH",
-      `${location} must not be made beside ${location}${left}, which belongs to a file that is gone`,
-      {
-        details: { path: location, found: `${location}${left}` },
-        hint: "put that file back, or move what is left of it away",
-      },
-    );
-  }
-}
-
-/** Opens for reading what must be a ledger of this version. */
-async function openLedgerFile(location: string, mustCopy: boolean, busyTimeoutMs: number): Promise<Readable> {
-  const readable = await openReadable(location, mustCopy, busyTimeoutMs);
-  try {
-    checkHeader(readable.header, location);
-    if (readable.empty) return readable;
-    await whenFree(location, "opening", busyTimeoutMs, () => {
-      const connection = connect(readable.path, "read");
-      try {
-        checkShape(connection, location);
-      } finally {
-        connection.close();
-      }
-    });
-    return readable;
-  } catch (cause) {
-    readable.close();
-    throw cause;
-  }
 }
 
 interface StoreParts {

@@ -53,18 +53,11 @@ export class Writer {
     try {
       guard.checkMain();
       if (isNew) await whenFree(path, "creating", busyTimeoutMs, () => createSchema(connection, faults));
-      await whenFree(path, "opening", busyTimeoutMs, () => {
-        faults?.("mode", "before");
-        const mode = pragma(connection, "journal_mode = WAL");
-        if (mode !== "wal")
-          throw new LedgerError(
-            "STORE_UNSUPPORTED",
-            `${path} must take a write-ahead log, found journal mode ${String(mode)}`,
-            { details: { path } },
-          );
-        faults?.("mode", "after");
-      });
+      // Once more on the connection that will write, before it changes anything.
       await whenFree(path, "opening", busyTimeoutMs, () => checkShape(connection, path));
+      await whenFree(path, "opening", busyTimeoutMs, () => this.enterWal(connection));
+      // The first read in WAL mode opens the sidecars, or makes them.
+      await whenFree(path, "opening", busyTimeoutMs, () => pragma(connection, "schema_version"));
       guard.rememberSidecars();
       this.open = {
         connection,
@@ -76,6 +69,17 @@ export class Writer {
       connection.close();
       throw storeError(cause, path, "opening");
     }
+  }
+
+  private enterWal(connection: Connection): void {
+    this.step("mode", () => {
+      const mode = pragma(connection, "journal_mode = WAL");
+      if (mode === "wal") return;
+      const { path } = this.options;
+      throw new LedgerError("STORE_UNSUPPORTED", `${path} must take a write-ahead log, found ${String(mode)}`, {
+        details: { path, found: mode },
+      });
+    });
   }
 
   /** Takes the lock, waiting in turn for this process and at most the busy timeout for others. */
@@ -114,9 +118,10 @@ export class Writer {
     }
   }
 
-  /** Checkpoints when it is time and nobody writes. */
+  /** Looks after the sidecars, and checkpoints when it is time and nobody writes. Never throws. */
   async maintain(): Promise<void> {
-    if (!this.options.checkpoints.due() || this.closed) return;
+    if (this.closed || !this.options.guard.memoryStands()) return;
+    if (!this.options.checkpoints.due()) return;
     const release = await this.lock.acquire();
     if (this.open !== null) this.options.checkpoints.run(this.open.connection);
     release();
@@ -158,9 +163,8 @@ export class Writer {
         commit: (last: StoreHead | null, bytes: number) => {
           let acknowledged = false;
           try {
-            guard.checkMain();
             this.step("commit", () => connection.exec("COMMIT"));
-            guard.check();
+            guard.checkCommitted();
             this.cachedAt = last?.id ?? null;
             checkpoints.wrote(bytes);
             acknowledged = true;
