@@ -125,7 +125,8 @@ export class Prover {
 
     const inTx = state.inTx(seq);
     if (at < state.at || (inTx ? at !== state.tx.at : at - state.at > clockStepMsMax)) return false;
-    const prev = scanner.scanToPrev(entry);
+    const matched = type.shapes.match(entry);
+    const prev = matched < 0 ? scanner.scanToPrev(entry) : scanner.skipToPrev(entry, matched);
     if (prev < 0 || scanner.at !== at || scanner.replacement || scanner.brokenReference) return false;
     if (entry.slice(prev, prev + 64) !== state.previous || !this.proveRest(entry, prev, stream, type)) return false;
     const { txFirst, txCount } = scanner;
@@ -138,6 +139,7 @@ export class Prover {
     if (!inTx) state.tx = { first: seq, count: txCount, at };
     if (cause !== null) state.causes++;
     if (scanner.references.length > 0) this.nameContents(stream, seq);
+    else if (matched < 0) type.shapes.learn(entry);
     streams.advance(stream, stream.revision + 1, seq);
     type.used = true;
     state.sound++;

@@ -67,14 +67,30 @@ export class EntryScanner {
     });
   }
 
-  /** Scans up to the value of the member `prev`. */
-  scanToPrev(text: string): number {
+  /** Takes a text whose part before the value of `prev` has a known shape, without content references. */
+  skipToPrev(text: string, prev: number): number {
+    this.start(text);
+    // In text without escapes a member's name cannot occur inside a string.
+    const at = this.literal(0, '{"at":');
+    const end = this.natural(at < 0 ? text.indexOf(',"at":') + 6 : at);
+    this.at = this.integer;
+    const cause = this.literal(end, ',"cause":"');
+    if (cause >= 0) this.cause = text.slice(cause, cause + 64);
+    return this.at <= timeMsMax ? prev : -1;
+  }
+
+  private start(text: string): void {
     this.text = text;
     this.length = text.length;
     this.brokenReference = false;
     this.replacement = false;
     this.cause = null;
     if (this.references.length > 0) this.references = [];
+  }
+
+  /** Scans up to the value of the member `prev`. */
+  scanToPrev(text: string): number {
+    this.start(text);
     if (text.length * 3 > entryBytesMax && Buffer.byteLength(text) > entryBytesMax) return -1;
     let pos = this.literal(0, '{"actor":"');
     pos = pos < 0 ? this.literal(0, '{"at":') : this.literal(this.label(pos, "actor", nameUnitsMax), ',"at":');

@@ -3,6 +3,7 @@ import { LedgerError } from "../kernel/errors.js";
 import { areaOf, parseType } from "../kernel/names.js";
 import type { RawReader } from "../journal/raw-reader.js";
 import type { Findings } from "./findings.js";
+import { Shapes } from "./shapes.js";
 
 /** Areas whose events stand on the journal's own stream and nowhere else. */
 const ownAreas: ReadonlySet<string> = new Set(["journal", "area", "content"]);
@@ -24,6 +25,7 @@ export interface TypeState {
   readonly ending: string;
   /** An event of the journal itself: its entries are looked at one by one. */
   readonly special: boolean;
+  readonly shapes: Shapes;
   used: boolean;
 }
 
@@ -49,7 +51,7 @@ export class TypeTable {
       const type = name as string; // parsed just above
       if (names.has(type)) findings.add("E_COLUMN", { where, message: "two rows have the same name", have: type });
       names.add(type);
-      if (typeof id === "number") this.byNumber.set(id, { name: type, number: id, ending: `],"type":"${type}","v":1}`, special: isJournalType(type), used: false });
+      if (typeof id === "number") this.byNumber.set(id, { name: type, number: id, ending: `],"type":"${type}","v":1}`, special: isJournalType(type), shapes: new Shapes(), used: false });
       else findings.add("E_TYPE", { where, message: "id must be an integer", have: id });
     }
   }

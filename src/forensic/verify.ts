@@ -71,6 +71,7 @@ class Verification {
   private explainer: Explainer;
   private size = 0;
   private checked = 0;
+  private entriesRead = false;
 
   constructor(reader: RawReader, options: VerifyOptions, level: VerifyLevel, findings: Findings) {
     this.reader = reader;
@@ -89,11 +90,13 @@ class Verification {
     const problems = await this.reader.problems();
     for (const { code, where, message } of problems) this.findings.add(code, { where, message });
     try {
-      this.size = await this.reader.entryCount();
+      // Counting is a scan of its own: the full level counts what it reads, unless somebody watches.
+      if (this.level === "quick" || this.options.onProgress !== undefined) this.size = await this.reader.entryCount();
       await this.parts.types.load(this.reader, this.findings);
       await (this.level === "quick" ? this.quick() : this.full());
     } catch (error) {
       this.reportUnreadable(error, problems);
+      this.size = await this.reader.entryCount().catch(() => this.checked);
     }
     const { state, parts, journal, size, level } = this;
     return { level, size, entries: this.checked, state, parts, journal };
@@ -104,7 +107,7 @@ class Verification {
     const { next, first } = this.state;
     const reached = next === first ? "no entry could be read" : `entries were read up to #${next - 1}`;
     if (isDamage(error)) {
-      this.findings.add("E_CORRUPT", { position: next < this.size ? next : null, message: `${error.message}; ${reached}` });
+      this.findings.add("E_CORRUPT", { position: this.entriesRead ? null : next, message: `${error.message}; ${reached}` });
       return;
     }
     const schema = problems.filter(({ code }) => code === "E_SCHEMA");
@@ -121,6 +124,8 @@ class Verification {
     const { streams, types, contents } = this.parts;
     await streams.load();
     await this.entries(null);
+    this.entriesRead = true;
+    this.size = this.checked;
     this.checkEnd();
     await streams.compare((position) => this.state.wasMissed(position));
     if (!this.state.incomplete) types.compare(this.findings);
