@@ -19,17 +19,7 @@ import { openSqliteRawReader } from "../../src/store/sqlite/raw-reader.js";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import type { StoreDiagnostic } from "../../src/store/sqlite/diagnostic.js";
 import { append, begin, read, readAll, write } from "../../src/testing/store-histories.js";
-import { closedLedger, emptyDirectory, freshPath, listing } from "./place.js";
-
-/** Copies of a ledger's files as a crash would leave them: the log is not folded. */
-async function crashedLedger(entries: number, suffixes: readonly string[] = ["", "-wal", "-shm"]): Promise<string> {
-  const [path, copy] = [freshPath(), freshPath()];
-  const store = await openSqliteStore(path);
-  for (let each = 0; each < entries; each++) await write(store, { streams: ["a/1"] });
-  for (const suffix of suffixes) copyFileSync(path + suffix, copy + suffix);
-  await store.close();
-  return copy;
-}
+import { closedLedger, crashedLedger, emptyDirectory, freshPath, listing } from "./place.js";
 
 test.each([
   [

@@ -1,6 +1,6 @@
 /** A directory of its own for each test, and what can be seen of a ledger file from outside. */
 import { createHash } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -27,6 +27,19 @@ export async function closedLedger(entries = 3): Promise<string> {
   await write(store, { streams: Array.from({ length: entries }, (_, index) => `a/${index % 2}`), contents: ["one"] });
   await store.close();
   return path;
+}
+
+/** Copies of a ledger's files as a crash would leave them: the log is not folded. */
+export async function crashedLedger(
+  entries: number,
+  suffixes: readonly string[] = ["", "-wal", "-shm"],
+): Promise<string> {
+  const [path, copy] = [freshPath(), freshPath()];
+  const store = await openSqliteStore(path);
+  for (let each = 0; each < entries; each++) await write(store, { streams: ["a/1"] });
+  for (const suffix of suffixes) copyFileSync(path + suffix, copy + suffix);
+  await store.close();
+  return copy;
 }
 
 /** Names and hashes of all files in a directory: equal when nothing changed. */

@@ -1,13 +1,13 @@
 /** Several processes, threads and limits of the operating system, on one ledger file. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, readdirSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import { read, readAll } from "../../src/testing/store-histories.js";
 import { runChild, startChild } from "../processes/child.js";
-import { closedLedger, freshPath } from "./place.js";
+import { closedLedger, crashedLedger, freshPath, listing } from "./place.js";
 
 const long = process.env["RUNLEDGER_LONG"] === "1";
 
@@ -137,26 +137,35 @@ test(
   },
 );
 
-test(
-  "A14 a ledger in a directory that this user cannot write is read in place, and left alone",
+test.each([
+  ["that was closed", null, { entries: 3, copied: false }],
+  ["whose writer was killed", ["", "-wal", "-shm"], { entries: 5, copied: false }],
+  ["that was copied with its log alone", ["", "-wal"], { entries: 5, copied: true }],
+  ["that lost its log", [""], { entries: 0, copied: true }],
+] as const)(
+  "A14 a ledger %s, in a directory that this user cannot write, is read and left alone",
   { timeout: 60_000 },
-  async () => {
-    const path = await closedLedger();
+  async (_, suffixes, expected) => {
+    const path = suffixes === null ? await closedLedger() : await crashedLedger(5, suffixes);
     const program = fileURLToPath(new URL("../children/store-reader.mjs", import.meta.url));
-    if (process.getuid?.() === 0) for (const each of [path, dirname(path)]) chownSync(each, 65_534, 65_534);
-    chmodSync(path, 0o400);
+    const names = readdirSync(dirname(path));
+    for (const each of names) chmodSync(join(dirname(path), each), 0o400);
     chmodSync(dirname(path), 0o500);
+    if (process.getuid?.() === 0) {
+      for (const each of ["", ...names]) chownSync(join(dirname(path), each), 65_534, 65_534);
+    }
+    const before = listing(dirname(path));
 
     const child = spawnSync(process.execPath, [program, path], { encoding: "utf8" });
 
     expect([child.status, child.stderr]).toEqual([0, ""]);
     expect(JSON.parse(child.stdout)).toEqual({
       writable: "EACCES",
-      store: { entries: 3, copied: false },
-      raw: { entries: 3, copied: false, problems: [] },
+      store: expected,
+      raw: { ...expected, problems: [] },
       write: "READ_ONLY",
     });
+    expect(listing(dirname(path))).toEqual(before);
     chmodSync(dirname(path), 0o700);
-    expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
   },
 );

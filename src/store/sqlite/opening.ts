@@ -1,12 +1,15 @@
 /** What stands at a path, looked at before anything is changed there.
  *  Invariant: a file that is not a ledger of this version is refused with its bytes, and what stands beside it, as they were. */
+import { accessSync, constants } from "node:fs";
+import { dirname } from "node:path";
 import { LedgerError } from "../../kernel/errors.js";
 import type { FaultSeam } from "../../journal/store.js";
 import { whenFree } from "./busy.js";
 import { connect } from "./connection.js";
 import { createFile } from "./create.js";
+import { systemCode } from "./errors.js";
 import { checkHeader, nothingThere } from "./header.js";
-import { identify, inspectTarget, sameFile } from "./location.js";
+import { identify, inspectTarget, sameFile, sidecarSuffixes } from "./location.js";
 import type { Identity, Target } from "./location.js";
 import { openReadable } from "./readable.js";
 import type { Readable } from "./readable.js";
@@ -31,6 +34,7 @@ export async function findOrCreate(
     const readable = await openLedgerFile(location, false, busyTimeoutMs);
     readable.close();
     if (!sameFile(main, identify(location))) throw swapped(location);
+    requireWritable(location);
     if (!readable.empty) return { main, isNew: false };
   }
   if (options.create === false) throw nothingThere(location);
@@ -39,6 +43,26 @@ export async function findOrCreate(
   const made = inspectTarget(location).main;
   if (made === null) throw swapped(location);
   return { main: made, isNew: true };
+}
+
+/** SQLite opens what it may not write for reading, and says so at the first append; a host is to know at once. */
+function requireWritable(location: string): void {
+  const { sidecars } = inspectTarget(location);
+  const beside = sidecarSuffixes.filter((suffix) => sidecars[suffix] !== null).map((suffix) => location + suffix);
+  for (const path of [dirname(location), location, ...beside]) {
+    try {
+      accessSync(path, constants.W_OK);
+    } catch (cause) {
+      const found = systemCode(cause);
+      if (found === "ENOENT") continue; // its owner has just closed the ledger
+      if (found !== "EACCES" && found !== "EROFS" && found !== "EPERM") throw cause;
+      throw new LedgerError("READ_ONLY", `${path} must be writable to open ${location} for writing (${found})`, {
+        details: { path, found },
+        hint: "check the permissions, or open it with readOnly",
+        cause,
+      });
+    }
+  }
 }
 
 function swapped(location: string): LedgerError {
