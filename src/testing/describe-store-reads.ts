@@ -146,7 +146,7 @@ export function describeStoreReads(withStore: WithStore): void {
   withStore(
     "contents keep their bytes, salt and media type, and a caller's buffer can be used again",
     async (store) => {
-      const bytes = Buffer.from([0, 255, 254, 10]);
+      const bytes = Uint8Array.of(0, 255, 254, 10);
       const row: ContentRow = { ...contentRow(1, "x"), media: "application/octet-stream", bytes, plain: null };
       const transaction = await begin(store);
       await transaction.append([entryRow({ seq: 0, stream: "a/1", rev: 1, before: null })], [row]);

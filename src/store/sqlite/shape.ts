@@ -4,6 +4,9 @@ import { unknownSchema } from "./header.js";
 import { schema, schemaIdentifier } from "./schema.js";
 import { readStatements } from "./statements.js";
 
+/** How much of a differing definition a message shows. */
+const textMax = 200;
+
 /** One way in which a schema differs. */
 export interface ShapeDifference {
   readonly where: string;
@@ -23,17 +26,14 @@ export function shapeDifferences(connection: Connection): readonly ShapeDifferen
   }
   const differences: ShapeDifference[] = [];
   for (const { type, name, table, sql } of schema) {
-    const expected = describeObject(type, table, sql);
     const there = found.get(name) ?? [];
     found.delete(name);
-    if (there.length === 1 && there[0] === expected) continue;
-    differences.push({
-      where: name,
-      message: `${name} must be ${expected}, found ${there.length === 0 ? "nothing" : there.join(" and ")}`,
-    });
+    if (there.length === 1 && there[0] === describeObject(type, table, sql)) continue;
+    differences.push({ where: name, message: `${type} ${name} must be as it was made, found ${shown(there)}` });
   }
-  for (const [name, there] of found)
-    differences.push({ where: name, message: `${name} must not be there, found ${there.join(" and ")}` });
+  for (const [name, there] of found) {
+    differences.push({ where: name, message: `${name} must not be there, found ${shown(there)}` });
+  }
   return differences.sort((one, other) => (one.where < other.where ? -1 : 1));
 }
 
@@ -53,6 +53,11 @@ export function checkShape(connection: Connection, path: string): void {
 export function storedIdentifier(connection: Connection): string {
   const identifier = connection.prepare<unknown[], string>(readStatements.schemaIdentifier.sql).pluck().get();
   return identifier ?? "none";
+}
+
+function shown(objects: readonly string[]): string {
+  const text = objects.length === 0 ? "nothing" : objects.join(" and ");
+  return text.length > textMax ? `${text.slice(0, textMax)}…` : text;
 }
 
 function describeObject(type: unknown, table: unknown, sql: unknown): string {
