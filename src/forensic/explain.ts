@@ -82,12 +82,13 @@ export class Explainer {
 
   private checkTypes(row: RawEntry, position: number): void {
     const wrong: string[] = [];
+    if (row.id !== null && typeof row.id !== "string") wrong.push("id");
     for (const column of ["stream", "rev", "before", "type", "at", "skew"] as const) {
       const value = row[column];
       if (value !== null && !(typeof value === "number" && Number.isSafeInteger(value))) wrong.push(column);
     }
-    if (row.id !== null && typeof row.id !== "string") wrong.unshift("id");
-    if (wrong.length > 0) this.report("E_TYPE", position, null, { message: `${wrong.join(", ")} must be of the column's type`, have: row[wrong[0] as keyof RawEntry] });
+    const names = row.misfits ?? wrong.join(", ");
+    if (names !== "") this.report("E_TYPE", position, null, { message: `${names} must be of the type of the column`, have: row[names.split(", ")[0] as keyof RawEntry] });
   }
 
   /** The stored bytes, or text that stands for no other bytes. */

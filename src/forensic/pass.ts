@@ -116,7 +116,7 @@ export class Prover {
     const { state, scanner } = this;
     const { seq, entry, at, skew } = row;
     const { streams, types } = state.parts;
-    if (seq !== state.next || typeof entry !== "string" || state.previous === null || state.tx === null || state.offset !== 0) return false;
+    if (seq !== state.next || typeof entry !== "string" || typeof row.misfits === "string" || state.previous === null || state.tx === null || state.offset !== 0) return false;
     const stream = streams.numbered(row.stream);
     const type = types.numbered(row.type);
     if (stream === undefined || type === undefined || stream.special || type.special) return false;

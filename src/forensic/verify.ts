@@ -87,8 +87,9 @@ class Verification {
 
   /** Runs every check; stops reading where the store is damaged. */
   async run(): Promise<Checked> {
-    const problems = await this.reader.problems();
-    for (const { code, where, message } of problems) this.findings.add(code, { where, message });
+    // The pages of the entries are shown to be whole by reading them; the store is asked for its own opinion when they are not.
+    const problems = await this.reader.problems("but-entries");
+    this.addProblems(problems, []);
     try {
       // Counting is a scan of its own: the full level counts what it reads, unless somebody watches.
       if (this.level === "quick" || this.options.onProgress !== undefined) this.size = await this.reader.entryCount();
@@ -98,8 +99,15 @@ class Verification {
       this.reportUnreadable(error, problems);
       this.size = await this.reader.entryCount().catch(() => this.checked);
     }
+    if (this.findings.total("FAIL") > 0) this.addProblems(await this.reader.problems("all"), problems);
     const { state, parts, journal, size, level } = this;
     return { level, size, entries: this.checked, state, parts, journal };
+  }
+
+  private addProblems(problems: readonly RawProblem[], known: readonly RawProblem[]): void {
+    for (const { code, where, message } of problems) {
+      if (!known.some((each) => each.where === where && each.message === message)) this.findings.add(code, { where, message });
+    }
   }
 
   /** Says how far reading got, or throws what is no finding. */

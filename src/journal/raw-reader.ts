@@ -29,6 +29,9 @@ export interface RawEntry {
   readonly at: unknown;
   readonly skew: unknown;
   readonly entry: unknown;
+  /** Names of columns whose value is of another storage class than the column; absent or null when there are none. NULL is
+   *  of any class. Some of them cannot be told from the value: a fraction that is a whole number is the same number. */
+  readonly misfits?: string | null;
 }
 
 export interface RawStream {
@@ -67,8 +70,9 @@ export interface RawReader {
   readonly copied: boolean;
   /** The files read, hashed when the reader was opened. */
   evidence(): Promise<readonly EvidenceFile[]>;
-  /** Identifiers, tables, triggers and storage classes; always first. */
-  problems(): Promise<readonly RawProblem[]>;
+  /** Identifiers, tables, triggers, storage classes and pages; always first. `but-entries`: without a check of the pages of
+   *  the entries, which takes as long as reading them; then reading them shows whether they are whole. */
+  problems(part?: "all" | "but-entries"): Promise<readonly RawProblem[]>;
   /** How many entry rows there are. */
   entryCount(): Promise<number>;
   entries(after: number | null, limit: number, asBytes?: boolean): Promise<readonly RawEntry[]>;

@@ -11,7 +11,7 @@ import { systemCode } from "./errors.js";
 import { sameFile } from "./location.js";
 import type { Identity } from "./location.js";
 
-const chunkBytes = 1024 * 1024;
+const chunkBytes = 2 * 1024 * 1024;
 
 /** A ledger file held open for reading its bytes. */
 export class HeldFile {
@@ -52,13 +52,15 @@ export class HeldFile {
     return bytes.subarray(0, count);
   }
 
-  /** All bytes in chunks, with a pause for others after each. */
+  /** All bytes in chunks, with a pause for others after each. A chunk is good until the next one is asked for. */
   async *chunks(): AsyncGenerator<Buffer> {
+    const bytes = Buffer.allocUnsafe(chunkBytes);
     for (let offset = 0; ;) {
-      const chunk = this.read(offset, chunkBytes);
-      if (chunk.length === 0) return;
-      yield chunk;
-      offset += chunk.length;
+      const count = readSync(this.descriptor, bytes, 0, chunkBytes, offset);
+      if (!isFile(this.descriptor, this.identity)) throw replaced(this.path);
+      if (count === 0) return;
+      yield bytes.subarray(0, count);
+      offset += count;
       await new Promise(setImmediate);
     }
   }

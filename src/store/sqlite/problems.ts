@@ -10,11 +10,15 @@ import { shapeDifferences, storedIdentifier } from "./shape.js";
 const problemsMax = 100;
 
 /** All problems, identifiers and schema first: with another schema nothing below it can be trusted. */
-export function findProblems(connection: Connection, header: Header): readonly RawProblem[] {
+export function findProblems(
+  connection: Connection,
+  header: Header,
+  part: "all" | "but-entries",
+): readonly RawProblem[] {
   const problems = headerProblems(header);
   const readable = attempt(problems, "schema", () => problems.push(...schemaProblems(connection)));
   if (!readable) return problems;
-  problems.push(...allPages(connection));
+  problems.push(...(part === "all" ? allPages(connection) : tablePages(connection, part)));
   attempt(problems, "entries", () => problems.push(...positionProblems(connection)));
   return problems;
 }
@@ -48,9 +52,14 @@ function headerProblems(header: Header): RawProblem[] {
 function allPages(connection: Connection): RawProblem[] {
   const found: RawProblem[] = [];
   const whole = attempt(found, "file", () => found.push(...pageProblems(connection, `${problemsMax}`)));
-  if (whole) return found;
+  return whole ? found : [...found, ...tablePages(connection, "all")];
+}
+
+function tablePages(connection: Connection, part: "all" | "but-entries"): RawProblem[] {
+  const found: RawProblem[] = [];
   for (const { type, name } of schema) {
-    if (type === "table") attempt(found, name, () => found.push(...pageProblems(connection, name)));
+    if (type !== "table" || (part === "but-entries" && name === "entries")) continue;
+    attempt(found, name, () => found.push(...pageProblems(connection, name)));
   }
   return found;
 }

@@ -1,31 +1,36 @@
 /** Pages of entry rows for the verifier.
- *  Invariant: both ways give the same rows; the fast one is taken only for a file whose schema, storage classes and pages
- *  were checked and found sound, because it would show a text `7` as the number 7. */
+ *  Invariant: both ways give the same rows; the fast one is given up wherever a value has another storage class than its
+ *  column, and is not tried on a file with another schema. */
+import { sqliteCode } from "./errors.js";
 import type { RawEntry } from "../../journal/raw-reader.js";
 import type { RawStatements } from "./statements.js";
 
 /** A page of rows, column by column as they are. */
 export function plainPage(statements: RawStatements, after: number, limit: number, asBytes: boolean): RawEntry[] {
   const rows = (asBytes ? statements.entryBytes : statements.entries).all(after, limit);
-  return rows.map(([seq, id, stream, rev, before, type, at, skew, entry]) => {
-    return { seq, id, stream, rev, before, type, at, skew, entry: exact(statements, seq, entry) };
+  return rows.map(([seq, id, stream, rev, before, type, at, skew, entry, misfits]) => {
+    const row = { seq, id, stream, rev, before, type, at, skew, entry: exact(statements, seq, entry) };
+    return typeof misfits === "string" ? { ...row, misfits } : row;
   });
 }
 
-/** The same page of a sound file, in two values a row less work; null when it is not as sound as it was said to be. */
+/** The same page in two values a row less work; null when its values are not all of the classes that they must be. */
 export function soundPage(statements: RawStatements, after: number, limit: number): RawEntry[] | null {
   const texts = statements.entryTexts.all(after, limit) as unknown[];
   if (texts.length === 0) return [];
-  const [seqList, idText, idBytesMin, idBytesMax, ...lists] = statements.entryColumns.get(after, limit) as Columns;
-  if (idBytesMin !== 32 || idBytesMax !== 32) return null;
-  const seqs = numbers(seqList);
-  const [streams, revs, befores, types, ats, skews] = lists.map(numbers) as NumberLists;
+  const columns = readColumns(statements, after, limit);
+  if (columns === null) return null;
+  const [idText, soundIds, ...lists] = columns;
+  // In JSON a fraction has a point and text has quotes.
+  if (soundIds !== texts.length || lists.some((list) => list.includes(".") || list.includes(`"`))) return null;
+  if (texts.some((text) => typeof text !== "string")) return null;
+  const [seqs, streams, revs, befores, types, ats, skews] = lists.map((list) => JSON.parse(list) as unknown[]) as Lists;
   const ids = idText.toLowerCase();
   let previous = after;
   const entries: RawEntry[] = [];
   for (let index = 0; index < texts.length; index++) {
     const seq = seqs[index];
-    if (seq === undefined || seq === null || seq <= previous) return null;
+    if (typeof seq !== "number" || seq <= previous) return null;
     previous = seq;
     entries.push({
       seq,
@@ -42,24 +47,25 @@ export function soundPage(statements: RawStatements, after: number, limit: numbe
   return entries;
 }
 
-type Numbers = readonly (number | null)[];
-type NumberLists = [streams: Numbers, revs: Numbers, befores: Numbers, types: Numbers, ats: Numbers, skews: Numbers];
-// As the statement selects them: lists of numbers joined by commas.
-type Columns = [
-  seqs: string,
-  ids: string,
-  idBytesMin: number,
-  idBytesMax: number,
-  streams: string,
-  revs: string,
-  befores: string,
-  types: string,
-  ats: string,
-  skews: string,
+type Lists = [
+  seqs: unknown[],
+  streams: unknown[],
+  revs: unknown[],
+  befores: unknown[],
+  types: unknown[],
+  ats: unknown[],
+  skews: unknown[],
 ];
+// As the statement selects them: the ids in one text, how many of them are sound, and seven lists in JSON.
+type Columns = [string, number, string, string, string, string, string, string, string];
 
-function numbers(list: string): Numbers {
-  return JSON.parse(`[${list}]`) as Numbers; // integers and nulls, by the storage classes that were checked
+function readColumns(statements: RawStatements, after: number, limit: number): Columns | null {
+  try {
+    return statements.entryColumns.get(after, limit) as Columns;
+  } catch (cause) {
+    if (sqliteCode(cause) === "SQLITE_ERROR") return null; // a blob, which JSON cannot hold
+    throw cause;
+  }
 }
 
 /** Text that shows U+FFFD may hide other bytes: then the bytes themselves. */

@@ -17,6 +17,12 @@ const contentColumns = "n, lower(hex(digest)), media, salt, lower(hex(plain)), e
 const rawPage = "WHERE seq > ? AND seq <= 9007199254740991 ORDER BY seq LIMIT ?";
 const rawEntryColumns =
   "seq, CASE typeof(id) WHEN 'blob' THEN lower(hex(id)) ELSE id END, stream, rev, before, type, at, skew";
+/** The columns whose value is of another storage class. */
+const misfits = `nullif(ltrim(${[
+  misfit("id", "blob"),
+  ...["stream", "rev", "before", "type", "at", "skew"].map((column) => misfit(column, "integer")),
+  misfit("entry", "text"),
+].join(" || ")}, ', '), '')`;
 
 /** What readers of a store ask, by key or by range of a key. */
 export const readStatements: Queries<ReadName> = {
@@ -90,21 +96,21 @@ export const entryBlockRows = 16;
 /** What the verifier reads: rows as they are, in key order. */
 export const rawStatements: Queries<RawName> = {
   entries: {
-    sql: `SELECT ${rawEntryColumns}, entry FROM entries ${rawPage}`,
+    sql: `SELECT ${rawEntryColumns}, entry, ${misfits} FROM entries ${rawPage}`,
     why: "a range of the key; positions that a number cannot hold are a finding of their own",
   },
   entryBytes: {
-    sql: `SELECT ${rawEntryColumns}, CAST(entry AS BLOB) FROM entries ${rawPage}`,
+    sql: `SELECT ${rawEntryColumns}, CAST(entry AS BLOB), ${misfits} FROM entries ${rawPage}`,
     why: "the same, all entries as bytes",
   },
   entryTexts: {
     sql: `SELECT entry FROM entries ${rawPage}`,
-    why: "half of a page that is known to be sound: the texts, nothing else",
+    why: "half of a page: the texts, nothing else",
     pluck: true,
   },
   entryColumns: {
-    sql: `SELECT group_concat(seq), group_concat(hex(id), ''), min(length(id)), max(length(id)), group_concat(stream), group_concat(rev), group_concat(ifnull(before, 'null')), group_concat(type), group_concat(at), group_concat(skew) FROM (SELECT seq, id, stream, rev, before, type, at, skew FROM entries ${rawPage})`,
-    why: "the other half: all columns of a page as ten values instead of thousands, which saves a third of the time",
+    sql: `SELECT group_concat(hex(id), ''), total(typeof(id) = 'blob' AND length(id) = 32), json_group_array(seq), json_group_array(stream), json_group_array(rev), json_group_array(before), json_group_array(type), json_group_array(at), json_group_array(skew) FROM (SELECT seq, id, stream, rev, before, type, at, skew FROM entries ${rawPage})`,
+    why: "the other half: all columns of a page as nine values instead of thousands, which saves a third of the time; JSON tells text and fractions from integers",
   },
   oneEntryBytes: {
     sql: "SELECT CAST(entry AS BLOB) FROM entries WHERE seq = ?",
@@ -177,6 +183,10 @@ export function prepare<Name extends string>(database: Database, queries: Querie
     return [name, pluck === true ? statement.pluck() : statement.reader ? statement.raw() : statement] as const;
   });
   return Object.fromEntries(prepared) as Prepared<Name>; // one statement a name of the table, by the loop above
+}
+
+function misfit(column: string, storageClass: string): string {
+  return `iif(typeof(${column}) IN ('${storageClass}', 'null'), '', ', ${column}')`;
 }
 
 function insertEntries(rows: number): string {
