@@ -278,6 +278,10 @@ test("G-25 closing twice is a no-op, and a closed ledger is one file", async () 
   await store.close();
 
   expect(Object.keys(listing(dirname(path)))).toEqual(["state.ledger"]);
+  // Not in WAL mode any more, so that it can be read where it is, on read-only media too.
+  const reader = await openSqliteStore(path, { readOnly: true });
+  expect((await reader.health()).copied).toBe(false);
+  await reader.close();
   const again = await openSqliteStore(path);
   expect(await read(again, (reads) => reads.head())).toMatchObject({ seq: 0, contents: 1 });
   await again.close();

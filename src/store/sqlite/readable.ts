@@ -68,9 +68,9 @@ async function tryToOpen(path: string, mustCopy: boolean, busyTimeoutMs: number)
   }
 }
 
-/** Would reading it in place make or change a sidecar? SQLite makes them for a file in WAL mode, and rolls a journal back. */
+/** Would reading it in place make or change a sidecar? SQLite makes them for a file in WAL mode. A journal it only rolls
+ *  back when it may write, and says so otherwise. */
 function needsCopy({ sidecars }: Target, header: Header): boolean {
-  if ((sidecars["-journal"]?.bytes ?? 0) > 0) return true;
   return sidecars["-wal"] === null ? header.wal : sidecars["-shm"] === null;
 }
 

@@ -16,8 +16,6 @@ const connectionsMax = 8;
 interface Reader {
   readonly connection: Connection;
   readonly statements: ReadStatements;
-  /** Connections of an earlier generation are closed instead of used again. */
-  readonly generation: number;
 }
 
 export class SnapshotPool {
@@ -28,7 +26,6 @@ export class SnapshotPool {
   private readonly used = new Map<Reader, Lifetime>();
   private readonly waiting = new Set<() => void>();
   private free = connectionsMax;
-  private generation = 0;
   private closed = false;
 
   /** `check` is asked before each snapshot whether the file may still be read. */
@@ -51,9 +48,8 @@ export class SnapshotPool {
     }
   }
 
-  /** Closes idle connections now, and used ones when they come back. */
+  /** Closes idle connections. A snapshot in use goes on: it has read, and what it sees does not move. */
   reset(): void {
-    this.generation++;
     for (const reader of this.idle.splice(0)) reader.connection.close();
   }
 
@@ -118,7 +114,7 @@ export class SnapshotPool {
     const connection = connect(this.path, "read");
     try {
       this.check();
-      return { connection, statements: prepare(connection, readStatements), generation: this.generation };
+      return { connection, statements: prepare(connection, readStatements) };
     } catch (cause) {
       connection.close();
       throw cause;
@@ -129,8 +125,7 @@ export class SnapshotPool {
     if (!this.used.delete(reader)) return;
     try {
       reader.connection.exec("ROLLBACK");
-      if (reader.generation === this.generation) this.idle.push(reader);
-      else reader.connection.close();
+      this.idle.push(reader);
     } catch {
       // It read only: nothing is lost, and a connection that cannot end its transaction is not used again.
       reader.connection.close();
