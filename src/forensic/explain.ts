@@ -143,6 +143,7 @@ export class Explainer {
     const copied = await streams.find(row.stream);
     if (fields !== null && said !== undefined && fields.rev === said.revision + 1) {
       streams.advance(said, fields.rev, own);
+      if (said.special) contents.unread++; // it may have erased some
       for (const reference of contentReferences(fields.data)) contents.follow(reference, { position, stream: fields.stream, revision: fields.rev });
     } else if (copied !== undefined && row.rev === copied.revision + 1) {
       streams.advance(copied, copied.revision + 1, own);

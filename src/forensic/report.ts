@@ -38,7 +38,7 @@ export interface VerifyReport {
   readonly head: { readonly position: number; readonly id: string } | null;
   readonly evidence: {
     readonly files: readonly EvidenceFile[];
-    /** Are the files after this run as they were before it? */
+    /** Are the files as they were when they were opened: the same, of the same size, last changed at the same time? */
     readonly unchanged: boolean;
   };
   readonly checked: {

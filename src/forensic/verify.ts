@@ -3,8 +3,8 @@
  *  is wrong comes before any verdict on content; a damaged page ends the reading, never the report. */
 import { parseTime } from "../kernel/clock.js";
 import { invalid, LedgerError } from "../kernel/errors.js";
-import { checkMembers, parseInteger } from "../kernel/members.js";
-import type { EvidenceFile, RawEntry, RawProblem, RawReader } from "../journal/raw-reader.js";
+import { checkBoolean, checkMembers, parseInteger } from "../kernel/members.js";
+import type { RawEntry, RawProblem, RawReader } from "../journal/raw-reader.js";
 import { conclude } from "./conclude.js";
 import type { Checked } from "./conclude.js";
 import { ContentTable } from "./contents.js";
@@ -32,6 +32,8 @@ export interface VerifyProgress {
 export interface VerifyOptions {
   /** Default `full`. */
   readonly level?: VerifyLevel;
+  /** Hash the files that are read. Default true, and false for a ledger that is open: its files go on changing. */
+  readonly evidence?: boolean;
   readonly onProgress?: (progress: VerifyProgress) => void;
   /** Stops the verification (`ABORTED`). */
   readonly signal?: AbortSignal;
@@ -48,15 +50,15 @@ const findingsMaxDefault = 100;
 /** Verifies a journal. Findings are in the report, never thrown; only a reader that fails for another reason than damage
  *  (`STORE_BUSY`, `STORE_UNAVAILABLE`), an abort or bad options throw. @public */
 export async function verify(reader: RawReader, options: VerifyOptions = {}): Promise<VerifyReport> {
-  checkMembers(options, "options", ["level", "onProgress", "signal", "findingsMax", "now"]);
+  checkMembers(options, "options", ["level", "evidence", "onProgress", "signal", "findingsMax", "now"]);
+  checkBoolean(options.evidence, "options.evidence");
   const level = options.level ?? "full";
   if (level !== "quick" && level !== "full") throw invalid("options.level", '"quick" or "full"', level);
   if (options.now !== undefined) parseTime(options.now, "options.now");
   const findings = new Findings(parseInteger(options.findingsMax ?? findingsMaxDefault, "options.findingsMax", 1, 1_000_000));
-  const before = await reader.evidence();
+  const files = (options.evidence ?? true) ? await reader.evidence() : [];
   const checked = await new Verification(reader, options, level, findings).run();
-  const after = await reader.evidence();
-  return conclude(reader, { files: before, unchanged: sameFiles(before, after) }, checked, findings);
+  return conclude(reader, { files, unchanged: await reader.unchanged() }, checked, findings);
 }
 
 /** One run over one reader. */
@@ -227,8 +229,4 @@ class Verification {
 
 function isDamage(error: unknown): error is LedgerError {
   return error instanceof LedgerError && error.code === "STORE_DAMAGED";
-}
-
-function sameFiles(before: readonly EvidenceFile[], after: readonly EvidenceFile[]): boolean {
-  return before.length === after.length && before.every(({ name, sha256 }, index) => after[index]?.name === name && after[index].sha256 === sha256);
 }

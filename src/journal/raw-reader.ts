@@ -70,6 +70,8 @@ export interface RawReader {
   readonly copied: boolean;
   /** The files read, hashed when the reader was opened. */
   evidence(): Promise<readonly EvidenceFile[]>;
+  /** Are the files still those that were opened, of the same size and last changed at the same time? */
+  unchanged(): Promise<boolean>;
   /** Identifiers, tables, triggers, storage classes and pages; always first. `but-entries`: without a check of the pages of
    *  the entries, which takes as long as reading them; then reading them shows whether they are whole. */
   problems(part?: "all" | "but-entries"): Promise<readonly RawProblem[]>;

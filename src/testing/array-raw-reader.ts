@@ -30,6 +30,7 @@ export function arrayRawReader(rows: RawRows, options: ArrayRawReaderOptions = {
     location: "arrays",
     copied: false,
     evidence: async () => [],
+    unchanged: async () => true,
     problems: async () => rows.problems,
     entryCount: async () => rows.entries.length,
     entries: async (after, limit, asBytes = false) => page(rows.entries, (row) => row.seq, after, limit).map((row) => entryOf(row, asBytes)),

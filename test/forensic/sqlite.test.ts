@@ -9,6 +9,7 @@ import { formatReport, verify } from "../../src/forensic/index.js";
 import type { VerifyOptions, VerifyReport } from "../../src/forensic/index.js";
 import { content, defineEvents, openLedger, openRawReader } from "../../src/index.js";
 import { entryId } from "../../src/journal/entry.js";
+import type { RawReader } from "../../src/journal/raw-reader.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
 import { emptyDirectory } from "../store/place.js";
 import { damage } from "../cli/damage.js";
@@ -62,6 +63,34 @@ test("the file that is attacked is in order before, and the same after", async (
   expect(readFileSync(file)).toEqual(before);
   expect(readdirSync(dirname(file))).toEqual(["state.ledger"]);
 });
+
+test("a file that changes while it is verified is said to have changed", async () => {
+  const file = fresh();
+  const reader = await openRawReader(file);
+  const changing: RawReader = { ...bound(reader), types: async () => (writeFileSync(file, readFileSync(file)), reader.types()) };
+  const report = await verify(changing);
+  await reader.close();
+
+  expect(report.evidence.unchanged).toBe(false);
+});
+
+/** The methods of a reader, to be replaced one by one. */
+function bound(reader: RawReader): RawReader {
+  return {
+    location: reader.location,
+    copied: reader.copied,
+    evidence: () => reader.evidence(),
+    unchanged: () => reader.unchanged(),
+    problems: (part) => reader.problems(part),
+    entryCount: () => reader.entryCount(),
+    entries: (...given) => reader.entries(...given),
+    streams: (...given) => reader.streams(...given),
+    types: () => reader.types(),
+    streamPages: (...given) => reader.streamPages(...given),
+    contents: (...given) => reader.contents(...given),
+    close: () => reader.close(),
+  };
+}
 
 describe("rows changed by a second connection", () => {
   const sealed = (file: string, position: number, change: (entry: string) => string): void => {

@@ -687,6 +687,12 @@ describe("contents", () => {
     expect(found).toContain("E_ERASURE#11");
   });
 
+  test("T18 a changed erasure explains what it erased", async () => {
+    const { found } = await attack((rows) => edit(rows, 11, (fields) => (fields["data"] = { digests: ["ab".repeat(32)], reason: "x" })));
+
+    expect(found).toEqual(["E_ID#11"]);
+  });
+
   test("T19 a content restored after its erasure is a warning", async () => {
     const restored = { media: "text/plain;charset=utf-8", salt: Buffer.alloc(32, 7), bytes: Buffer.from("to be forgotten"), plain: null, erased: null };
     const { found, exitCode } = await attack((rows) => (rows.contents[6] = { ...rows.contents[6]!, ...restored }));

@@ -32,6 +32,11 @@ export class MemoryRawReader implements RawReader {
     return [];
   }
 
+  async unchanged(): Promise<boolean> {
+    this.check();
+    return true;
+  }
+
   async problems(): Promise<readonly RawProblem[]> {
     this.check();
     return [];

@@ -97,6 +97,11 @@ class SqliteRawReader implements RawReader {
     return this.readable.evidence();
   }
 
+  async unchanged(): Promise<boolean> {
+    this.check();
+    return this.readable.unchanged();
+  }
+
   async problems(part: "all" | "but-entries" = "all"): Promise<readonly RawProblem[]> {
     this.check();
     const problems = findProblems(this.connection, this.readable.header, part);

@@ -26,6 +26,8 @@ export interface Readable {
   readonly empty: boolean;
   /** The original files with their hashes; taken when first asked for, or when they were copied. */
   evidence(): Promise<readonly EvidenceFile[]>;
+  /** Are the original files still those that were found, of the same size and last changed at the same time? */
+  unchanged(): boolean;
   /** Does the file still have to be read in the way that was chosen? False when it must be opened again. */
   current(): boolean;
   /** Lets go of the file; removes the copy. */
@@ -57,11 +59,11 @@ async function tryToOpen(path: string, mustCopy: boolean, busyTimeoutMs: number)
   try {
     const header = requireHeader(file.read(0, headerBytes), path);
     if (mustCopy || needsCopy(target, header) || !(await readsInPlace(path, busyTimeoutMs))) {
-      const copy = await privateCopy(file, header);
+      const copy = await privateCopy(file, header, target);
       if (copy === null) file.close();
       return copy;
     }
-    return inPlace(file, target.main, header);
+    return inPlace(file, target, header);
   } catch (cause) {
     file.close();
     throw cause;
@@ -95,7 +97,7 @@ async function readsInPlace(path: string, busyTimeoutMs: number): Promise<boolea
   }
 }
 
-function inPlace(file: HeldFile, main: FoundFile, header: Header): Readable {
+function inPlace(file: HeldFile, found: Target, header: Header): Readable {
   let evidence: Promise<readonly EvidenceFile[]> | undefined;
   return {
     path: file.path,
@@ -103,10 +105,11 @@ function inPlace(file: HeldFile, main: FoundFile, header: Header): Readable {
     header,
     empty: false,
     evidence: () => (evidence ??= hashInPlace(file)),
+    unchanged: () => isAs(found),
     current: () => {
       const target = inspectTarget(file.path);
       const now = parseHeader(file.read(0, headerBytes));
-      return sameFile(target.main, main) && now !== null && !needsCopy(target, now);
+      return sameFile(target.main, found.main) && now !== null && !needsCopy(target, now);
     },
     close: () => file.close(),
   };
@@ -121,7 +124,7 @@ async function hashInPlace(file: HeldFile): Promise<readonly EvidenceFile[]> {
 }
 
 /** Null when the file changed meanwhile. */
-async function privateCopy(file: HeldFile, header: Header): Promise<Readable | null> {
+async function privateCopy(file: HeldFile, header: Header, found: Target): Promise<Readable | null> {
   const directory = mkdtempSync(join(tmpdir(), "runledger-"));
   chmodSync(directory, 0o700);
   const remove = (): void => rmSync(directory, { recursive: true, force: true });
@@ -138,7 +141,8 @@ async function privateCopy(file: HeldFile, header: Header): Promise<Readable | n
       file.close();
     };
     const empty = statSync(path).size === 0;
-    return { path, copied: true, header, empty, evidence: async () => files, current: () => true, close };
+    const unchanged = (): boolean => isAs(found);
+    return { path, copied: true, header, empty, evidence: async () => files, unchanged, current: () => true, close };
   } catch (cause) {
     remove();
     throw cause;
@@ -170,6 +174,15 @@ function unsettledMs(target: Target): number {
     ...watched(target).map((found) => (found === null ? 0 : Number(found.modifiedNs / 1_000_000n))),
   );
   return Math.max(newest + settledMs - Date.now(), 0);
+}
+
+function isAs(found: Target): boolean {
+  try {
+    return sameState(found, inspectTarget(found.path));
+  } catch (cause) {
+    if (cause instanceof LedgerError) return false; // something else stands there now
+    throw cause;
+  }
 }
 
 function sameState(one: Target, other: Target): boolean {
