@@ -92,6 +92,8 @@ export const writeStatements: Queries<WriteName> = {
 
 /** Rows a call of `insertEntryBlock`. */
 export const entryBlockRows = 16;
+/** Values that a row of `insertEntry` binds. */
+export const entryValues = 9;
 
 /** What the verifier reads: rows as they are, in key order. */
 export const rawStatements: Queries<RawName> = {

@@ -11,7 +11,7 @@ import { Lifetime } from "../lifetime.js";
 import { encodePage, revisionsPerPage } from "../stream-page.js";
 import { storeError } from "./errors.js";
 import { readContentCount, readStream, SqliteReads } from "./reads.js";
-import { entryBlockRows } from "./statements.js";
+import { entryBlockRows, entryValues } from "./statements.js";
 import type { ReadStatements, WriteStatements } from "./statements.js";
 import type { CachedStream, StreamCache } from "./stream-cache.js";
 import { walkBack } from "./stream-positions.js";
@@ -106,16 +106,16 @@ export class SqliteTransaction extends SqliteReads implements StoreTransaction {
 
   private insertEntries(entries: readonly EntryRow[], touched: Map<string, CachedStream>): void {
     const { insertEntry, insertEntryBlock } = this.host.writes;
-    const rows = entries.map((row) => this.place(row, touched));
+    const values: unknown[] = []; // of all rows in one list: `flat` took a third of the time of the insert
+    for (const row of entries) this.place(row, touched, values);
+    const block = entryBlockRows * entryValues;
     let at = 0;
-    for (; at + entryBlockRows <= rows.length; at += entryBlockRows) {
-      insertEntryBlock.run(rows.slice(at, at + entryBlockRows).flat());
-    }
-    for (const row of rows.slice(at)) insertEntry.run(row);
+    for (; at + block <= values.length; at += block) insertEntryBlock.run(values.slice(at, at + block));
+    for (; at < values.length; at += entryValues) insertEntry.run(values.slice(at, at + entryValues));
   }
 
-  /** The columns of an entry, and its place at the end of its stream and of the journal. */
-  private place(row: EntryRow, touched: Map<string, CachedStream>): readonly unknown[] {
+  /** Adds the columns of an entry, and gives it its place at the end of its stream and of the journal. */
+  private place(row: EntryRow, touched: Map<string, CachedStream>, values: unknown[]): void {
     const { seq, id, rev, before, at, skew, entry } = row;
     const last = this.last?.seq ?? -1;
     invariant(seq === last + 1, `entry ${seq} must follow the head ${last}`);
@@ -134,7 +134,7 @@ export class SqliteTransaction extends SqliteReads implements StoreTransaction {
     stream.tail?.push(seq);
     this.last = { seq, id, at, skew, contents: this.contentCount };
     this.bytes += entry.length + 80;
-    return [seq, id, stream.id, rev, before, this.typeNumber(row.type), at, skew, entry];
+    values.push(seq, id, stream.id, rev, before, this.typeNumber(row.type), at, skew, entry);
   }
 
   private storeStream(name: string, stream: CachedStream): void {
