@@ -106,6 +106,11 @@ export class PassState {
 export class Prover {
   private readonly scanner = new EntryScanner();
   private readonly state: PassState;
+  /** Neighbours are often of one stream and type. */
+  private stream: StreamState | undefined;
+  private streamNumber: unknown;
+  private type: TypeState | undefined;
+  private typeNumber: unknown;
 
   constructor(state: PassState) {
     this.state = state;
@@ -117,8 +122,15 @@ export class Prover {
     const { seq, entry, at, skew } = row;
     const { streams, types } = state.parts;
     if (seq !== state.next || typeof entry !== "string" || typeof row.misfits === "string" || state.previous === null || state.tx === null || state.offset !== 0) return false;
-    const stream = streams.numbered(row.stream);
-    const type = types.numbered(row.type);
+    if (row.stream !== this.streamNumber || this.stream === undefined) {
+      this.streamNumber = row.stream;
+      this.stream = streams.numbered(row.stream);
+    }
+    if (row.type !== this.typeNumber || this.type === undefined) {
+      this.typeNumber = row.type;
+      this.type = types.numbered(row.type);
+    }
+    const { stream, type } = this;
     if (stream === undefined || type === undefined || stream.special || type.special) return false;
     if (row.rev !== stream.revision + 1 || row.before !== stream.last) return false;
     if (typeof at !== "number" || typeof skew !== "number" || !Number.isSafeInteger(skew) || skew < 0 || skew > at) return false;

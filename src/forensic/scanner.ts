@@ -21,6 +21,7 @@ const openBracket = 0x5b;
 const backslash = 0x5c;
 const closeBracket = 0x5d;
 const underscore = 0x5f;
+const lowerC = 0x63;
 const lowerF = 0x66;
 const lowerT = 0x74;
 const lowerU = 0x75;
@@ -71,11 +72,12 @@ export class EntryScanner {
   skipToPrev(text: string, prev: number): number {
     this.start(text);
     // In text without escapes a member's name cannot occur inside a string.
-    const at = this.literal(0, '{"at":');
-    const end = this.natural(at < 0 ? text.indexOf(',"at":') + 6 : at);
+    const end = this.natural(text.charCodeAt(3) === lowerT ? 6 : text.indexOf(',"at":') + 6);
     this.at = this.integer;
-    const cause = this.literal(end, ',"cause":"');
-    if (cause >= 0) this.cause = text.slice(cause, cause + 64);
+    if (text.charCodeAt(end + 2) === lowerC) {
+      const cause = this.literal(end, ',"cause":"');
+      if (cause >= 0) this.cause = text.slice(cause, cause + 64);
+    }
     return this.at <= timeMsMax ? prev : -1;
   }
 

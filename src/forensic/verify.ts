@@ -43,7 +43,8 @@ export interface VerifyOptions {
   readonly now?: number;
 }
 
-const rowsPerRead = 1_000;
+/** Pages of about 200 KB stay in the processor's cache between reading and checking. */
+const rowsPerRead = 512;
 const quickEntries = 256;
 const findingsMaxDefault = 100;
 
