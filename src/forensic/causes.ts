@@ -20,7 +20,7 @@ export class IdIndex {
   /** An index of the ids from one position to another, as the store has them. */
   static async read(from: number, to: number, reader: RawReader): Promise<IdIndex> {
     const index = new IdIndex();
-    for (let after = from - 1; after < to - 1; ) {
+    for (let after = from - 1; after < to - 1;) {
       const limit = Math.min(rowsPerRead, to - 1 - after);
       const rows = await reader.entries(after < 0 ? null : after, limit);
       let last = after;
@@ -60,7 +60,7 @@ export class IdIndex {
 
   private positionOf(place: number): number {
     let low = 0;
-    for (let high = this.runs.length; high - low > 1; ) {
+    for (let high = this.runs.length; high - low > 1;) {
       const middle = (low + high) >>> 1;
       if (this.runs[middle]!.place <= place) low = middle;
       else high = middle;

@@ -1,5 +1,6 @@
 /** Turns what the checks found into a report: one line a check, the verdict, and what to do now. */
 import type { EvidenceFile, RawReader } from "../journal/raw-reader.js";
+import { counted, grouped } from "./figures.js";
 import type { CheckName, Findings } from "./findings.js";
 import type { JournalEvents } from "./journal-events.js";
 import type { PassParts, PassState } from "./pass.js";
@@ -59,7 +60,8 @@ export function conclude(reader: RawReader, evidence: Evidence, checked: Checked
 function judge({ entries }: Checked, findings: Findings): { readonly verdict: Verdict; readonly reason: string } {
   if (findings.pointsTo("corruption")) return { verdict: "CORRUPT", reason: "" };
   if (findings.pointsTo("tampering")) return { verdict: "TAMPERED", reason: "" };
-  if (findings.pointsTo("format")) return { verdict: "UNDECIDED", reason: "entries are of a format that this version does not know" };
+  if (findings.pointsTo("format"))
+    return { verdict: "UNDECIDED", reason: "entries are of a format that this version does not know" };
   if (entries === 0) return { verdict: "UNDECIDED", reason: "nothing to check" };
   return { verdict: "OK", reason: "" };
 }
@@ -70,14 +72,32 @@ function checkLines(checked: Checked, findings: Findings): CheckLine[] {
     const [count, message] = summaries[check](checked);
     const listed = findings.list.filter((finding) => finding.check === check);
     for (const { severity, where, code, message: says, want, have } of listed) {
-      const values = [want === null ? "" : `want ${want}`, have === null ? "" : `have ${have}`].filter((part) => part !== "").join(" ");
-      lines.push({ status: severity, check, where, code, message: values === "" ? says : `${values}: ${says}`, checked: count });
+      const values = [want === null ? "" : `want ${want}`, have === null ? "" : `have ${have}`]
+        .filter((part) => part !== "")
+        .join(" ");
+      lines.push({
+        status: severity,
+        check,
+        where,
+        code,
+        message: values === "" ? says : `${values}: ${says}`,
+        checked: count,
+      });
     }
     for (const severity of ["FAIL", "warn"] as const) {
       const more = findings.ofCheck(check, severity) - listed.filter((finding) => finding.severity === severity).length;
-      if (more > 0) lines.push({ status: severity, check, where: "", code: null, message: `and ${number(more)} more like these`, checked: count });
+      if (more > 0)
+        lines.push({
+          status: severity,
+          check,
+          where: "",
+          code: null,
+          message: `and ${grouped(more)} more like these`,
+          checked: count,
+        });
     }
-    if (findings.ofCheck(check, "FAIL") + findings.ofCheck(check, "warn") === 0 && checked.entries > 0) lines.push({ status: "ok", check, where: "", code: null, message, checked: count });
+    if (findings.ofCheck(check, "FAIL") + findings.ofCheck(check, "warn") === 0 && checked.entries > 0)
+      lines.push({ status: "ok", check, where: "", code: null, message, checked: count });
   }
   return lines;
 }
@@ -85,23 +105,47 @@ function checkLines(checked: Checked, findings: Findings): CheckLine[] {
 /** What each check looked at when it found nothing. */
 const summaries: Readonly<Record<CheckName, (checked: Checked) => readonly [count: number, message: string]>> = {
   store: () => [1, "identifiers, tables, types and pages"],
-  genesis: ({ journal }) => [journal.count, `#0 opens the journal, ${count(journal.count, "event")} of its own`],
-  bytes: ({ entries }) => [entries, `${number(entries)} ${entries === 1 ? "entry" : "entries"} canonical, ${count(entries, "id")}`],
-  chain: ({ entries, state, size }) => [entries, state.first === 0 ? `#0..#${size - 1}` : `#${state.first}..#${size - 1}, and #0`],
+  genesis: ({ journal }) => [journal.count, `#0 opens the journal, ${counted(journal.count, "event")} of its own`],
+  bytes: ({ entries }) => [entries, `${counted(entries, "entry", "entries")} canonical, ${counted(entries, "id")}`],
+  chain: ({ entries, state, size }) => [
+    entries,
+    state.first === 0 ? `#0..#${size - 1}` : `#${state.first}..#${size - 1}, and #0`,
+  ],
   tx: ({ entries }) => [entries, "every tx is whole"],
-  streams: ({ parts }) => [parts.streams.rows, `${count(parts.streams.rows, "stream")} without a gap`],
-  columns: ({ entries, parts, level }) => [entries, `every copy equals its entry${level === "full" ? `, ${count(parts.streams.pageRows, "page")} of positions` : ""}`],
-  causes: ({ state }) => [state.causes, `${count(state.causes, "cause")} found earlier`],
-  content: ({ parts: { contents } }) => [contents.rows, `${count(contents.rows - contents.erased, "content")} hashed`],
+  streams: ({ parts }) => [parts.streams.rows, `${counted(parts.streams.rows, "stream")} without a gap`],
+  columns: ({ entries, parts, level }) => [
+    entries,
+    `every copy equals its entry${level === "full" ? `, ${counted(parts.streams.pageRows, "page")} of positions` : ""}`,
+  ],
+  causes: ({ state }) => [state.causes, `${counted(state.causes, "cause")} found earlier`],
+  content: ({ parts: { contents } }) => [
+    contents.rows,
+    `${counted(contents.rows - contents.erased, "content")} hashed`,
+  ],
   clock: ({ entries }) => [entries, "the time never falls"],
 };
 
 function closingLines({ size, entries, level, parts }: Checked): CheckLine[] {
-  const line = (check: CheckLine["check"], message: string, checked: number): CheckLine => ({ status: "info", check, where: "", code: null, message, checked });
+  const line = (check: CheckLine["check"], message: string, checked: number): CheckLine => ({
+    status: "info",
+    check,
+    where: "",
+    code: null,
+    message,
+    checked,
+  });
   const lines: CheckLine[] = [];
-  if (parts.contents.erased > 0) lines.push(line("erased", count(parts.contents.erased, "content"), parts.contents.erased));
-  if (level === "quick") lines.push(line("bytes", `quick: ${number(entries)} of ${count(size, "entry")} looked at; contents, streams and causes were not`, entries));
-  lines.push(line("anchored", `no checkpoint from outside: ${count(size, "event")} rest on this file alone`, size));
+  if (parts.contents.erased > 0)
+    lines.push(line("erased", counted(parts.contents.erased, "content"), parts.contents.erased));
+  if (level === "quick")
+    lines.push(
+      line(
+        "bytes",
+        `quick: ${grouped(entries)} of ${counted(size, "entry", "entries")} looked at; contents, streams and causes were not`,
+        entries,
+      ),
+    );
+  lines.push(line("anchored", `no checkpoint from outside: ${counted(size, "event")} rest on this file alone`, size));
   return lines;
 }
 
@@ -113,12 +157,4 @@ function nextCommands(verdict: Verdict, firstBad: number | null, level: VerifyLe
   }
   if (level === "quick" && size > 0) commands.push("runledger verify --full");
   return commands;
-}
-
-function count(value: number, name: string): string {
-  return `${number(value)} ${value === 1 ? name : name === "entry" ? "entries" : `${name}s`}`;
-}
-
-function number(value: number): string {
-  return value.toLocaleString("en-US");
 }

@@ -73,7 +73,13 @@ export class ContentTable {
       if (earlier === null) this.keep(reference, naming.position);
       else if (earlier.digest !== digest || earlier.bytes !== bytes) {
         const message = `content ${n} is named with another digest or size than at #${earlier.position}`;
-        this.findings.add("E_CONTENT_REFERENCE", { ...naming, where: `content ${n}`, message, want: earlier.digest, have: digest });
+        this.findings.add("E_CONTENT_REFERENCE", {
+          ...naming,
+          where: `content ${n}`,
+          message,
+          want: earlier.digest,
+          have: digest,
+        });
       }
       return;
     }
@@ -104,17 +110,24 @@ export class ContentTable {
   /** Reads every stored content and holds it against the entries. */
   async compare(reader: RawReader, locate: Locate, onRows: (rows: number) => void): Promise<void> {
     let expected = 1;
-    for (let after: number | null = null; ; ) {
+    for (let after: number | null = null; ;) {
       const limit = this.rowsToRead(expected);
       const rows = await reader.contents(after, limit);
       for (const row of rows) {
         this.rows++;
         if (typeof row.n !== "number" || !Number.isSafeInteger(row.n)) {
-          this.findings.add("E_TYPE", { where: `contents ${String(row.n)}`, message: "n must be an integer", have: row.n });
+          this.findings.add("E_TYPE", {
+            where: `contents ${String(row.n)}`,
+            message: "n must be an integer",
+            have: row.n,
+          });
           continue;
         }
         if (row.n < expected) {
-          this.findings.add("E_CONTENT_UNKNOWN", { where: `content ${row.n}`, message: "two contents have the same number, or their rows are out of order" });
+          this.findings.add("E_CONTENT_UNKNOWN", {
+            where: `content ${row.n}`,
+            message: "two contents have the same number, or their rows are out of order",
+          });
           continue;
         }
         for (; expected < row.n && expected < this.next!; expected++) await this.reportMissing(expected, locate);
@@ -137,37 +150,71 @@ export class ContentTable {
       if (this.unread === 0) this.findings.add("E_CONTENT_UNKNOWN", { where, have: row.digest });
       return;
     }
-    const report = async (code: "E_TYPE" | "E_COLUMN" | "E_CONTENT_DIGEST" | "E_CONTENT_BYTES" | "E_ERASURE" | "W_ERASED_PRESENT", sight: Sight): Promise<void> =>
-      this.findings.add(code, { ...(await locate(named.position)), where, ...sight });
-    if (row.digest !== named.digest) await report("E_COLUMN", { message: "the column digest differs from the entry's reference", want: named.digest, have: row.digest });
+    const report = async (
+      code: "E_TYPE" | "E_COLUMN" | "E_CONTENT_DIGEST" | "E_CONTENT_BYTES" | "E_ERASURE" | "W_ERASED_PRESENT",
+      sight: Sight,
+    ): Promise<void> => this.findings.add(code, { ...(await locate(named.position)), where, ...sight });
+    if (row.digest !== named.digest)
+      await report("E_COLUMN", {
+        message: "the column digest differs from the entry's reference",
+        want: named.digest,
+        have: row.digest,
+      });
     const erasedAt = this.erasures.get(named.digest);
     if (row.erased !== null) return this.compareErased(row, named, erasedAt, report);
     const { media, salt, bytes, plain } = row;
     if (typeof media !== "string" || !(salt instanceof Uint8Array) || !(bytes instanceof Uint8Array)) {
-      const found = typeof media !== "string" ? { message: "media must be text", have: media } : !(salt instanceof Uint8Array) ? { message: "salt must be bytes", have: salt } : { message: "bytes must be bytes", have: bytes };
+      const found =
+        typeof media !== "string"
+          ? { message: "media must be text", have: media }
+          : !(salt instanceof Uint8Array)
+            ? { message: "salt must be bytes", have: salt }
+            : { message: "bytes must be bytes", have: bytes };
       return report("E_TYPE", found);
     }
     const have = digestOf(media, salt, bytes);
     if (have !== named.digest) await report("E_CONTENT_DIGEST", { want: named.digest, have });
     else if (bytes.length !== named.bytes) await report("E_CONTENT_BYTES", { want: named.bytes, have: bytes.length });
     if (plain !== null && plain !== plainHash(media, bytes)) {
-      await report("E_COLUMN", { message: "the column plain is not the hash of media type and bytes", want: plainHash(media, bytes), have: plain });
+      await report("E_COLUMN", {
+        message: "the column plain is not the hash of media type and bytes",
+        want: plainHash(media, bytes),
+        have: plain,
+      });
     }
-    if (erasedAt !== undefined) await report("W_ERASED_PRESENT", { message: `the content is stored although #${erasedAt} erased it` });
+    if (erasedAt !== undefined)
+      await report("W_ERASED_PRESENT", { message: `the content is stored although #${erasedAt} erased it` });
   }
 
-  private async compareErased(row: RawContent, named: Named, erasedAt: number | undefined, report: (code: "E_ERASURE", sight: Sight) => Promise<void>): Promise<void> {
+  private async compareErased(
+    row: RawContent,
+    named: Named,
+    erasedAt: number | undefined,
+    report: (code: "E_ERASURE", sight: Sight) => Promise<void>,
+  ): Promise<void> {
     this.erased++;
     if (erasedAt === undefined && this.unread > 0) return;
-    if (erasedAt === undefined) await report("E_ERASURE", { message: "the content was erased and no event says so", have: row.erased });
-    else if (row.erased !== erasedAt) await report("E_ERASURE", { message: "the row says another event erased it", want: erasedAt, have: row.erased });
-    if (row.media !== null || row.salt !== null || row.bytes !== null || row.plain !== null) await report("E_ERASURE", { message: "the content is erased and its row holds more than a digest" });
+    if (erasedAt === undefined)
+      await report("E_ERASURE", { message: "the content was erased and no event says so", have: row.erased });
+    else if (row.erased !== erasedAt)
+      await report("E_ERASURE", { message: "the row says another event erased it", want: erasedAt, have: row.erased });
+    if (row.media !== null || row.salt !== null || row.bytes !== null || row.plain !== null)
+      await report("E_ERASURE", { message: "the content is erased and its row holds more than a digest" });
   }
 
   private async reportMissing(n: number, locate: Locate): Promise<void> {
     const named = this.named(n);
-    if (named !== null) this.findings.add("E_CONTENT_MISSING", { ...(await locate(named.position)), where: `content ${n}`, want: named.digest });
-    else if (this.unread === 0) this.findings.add("E_CONTENT_NUMBER", { where: `content ${n}`, message: "no entry names a content of this number" });
+    if (named !== null)
+      this.findings.add("E_CONTENT_MISSING", {
+        ...(await locate(named.position)),
+        where: `content ${n}`,
+        want: named.digest,
+      });
+    else if (this.unread === 0)
+      this.findings.add("E_CONTENT_NUMBER", {
+        where: `content ${n}`,
+        message: "no entry names a content of this number",
+      });
   }
 
   /** An erasure must name a content that an earlier entry names. */
@@ -179,7 +226,12 @@ export class ContentTable {
       const erasedAt = named === null ? undefined : open.get(named.digest);
       if (named !== null && erasedAt !== undefined && named.position < erasedAt) open.delete(named.digest);
     }
-    for (const [digest, position] of open) this.findings.add("E_ERASURE", { position, message: "the event erases a content that no earlier entry names", have: digest });
+    for (const [digest, position] of open)
+      this.findings.add("E_ERASURE", {
+        position,
+        message: "the event erases a content that no earlier entry names",
+        have: digest,
+      });
   }
 
   /** How many rows from number `n` on fit into one read; at least one. */
@@ -197,7 +249,11 @@ export class ContentTable {
     const number = Math.floor((n - 1) / perChunk);
     let chunk = this.chunks.get(number);
     if (chunk === undefined) {
-      chunk = { digests: Buffer.alloc(perChunk * 32), sizes: new Uint32Array(perChunk), places: new Float64Array(perChunk) };
+      chunk = {
+        digests: Buffer.alloc(perChunk * 32),
+        sizes: new Uint32Array(perChunk),
+        places: new Float64Array(perChunk),
+      };
       this.chunks.set(number, chunk);
     }
     this.count++;
@@ -211,7 +267,11 @@ export class ContentTable {
     const index = (n - 1) % perChunk;
     const place = chunk?.places[index] ?? 0;
     if (chunk === undefined || place === 0) return null;
-    return { digest: chunk.digests.toString("hex", index * 32, index * 32 + 32), bytes: chunk.sizes[index]!, position: place - 1 };
+    return {
+      digest: chunk.digests.toString("hex", index * 32, index * 32 + 32),
+      bytes: chunk.sizes[index]!,
+      position: place - 1,
+    };
   }
 }
 

@@ -16,7 +16,15 @@ import type { PassState, TxMark } from "./pass.js";
 import type { StreamState } from "./streams.js";
 
 /** The code for a field that the format does not allow, where the field has a check of its own. */
-const codeOfField: Readonly<Record<string, FindingCode>> = { rev: "E_REV", seq: "E_SEQ", prev: "E_PREV", cause: "E_CAUSE", tx: "E_TX", "tx[0]": "E_TX", "tx[1]": "E_TX" };
+const codeOfField: Readonly<Record<string, FindingCode>> = {
+  rev: "E_REV",
+  seq: "E_SEQ",
+  prev: "E_PREV",
+  cause: "E_CAUSE",
+  tx: "E_TX",
+  "tx[0]": "E_TX",
+  "tx[1]": "E_TX",
+};
 
 export class Explainer {
   private readonly state: PassState;
@@ -44,7 +52,8 @@ export class Explainer {
     if (typeof row.id === "string" && row.id !== id) {
       this.report("E_ID", position, read.fields, { want: row.id, have: id });
       if (read.problem?.kind === "canonical") this.report("E_CANON", position, null, { message: read.problem.message });
-      if (read.problem === null && read.fields.seq + this.state.offset === position) this.checkLink(read.fields, position);
+      if (read.problem === null && read.fields.seq + this.state.offset === position)
+        this.checkLink(read.fields, position);
       await this.settle(read.fields, row, position, id);
       this.state.claimed = row.id;
       return;
@@ -61,11 +70,20 @@ export class Explainer {
   private place(seq: unknown): number | null {
     const { state } = this;
     if (typeof seq !== "number" || !Number.isSafeInteger(seq) || seq < 0) {
-      state.parts.findings.add("E_TYPE", { where: `entries after #${state.next - 1}`, message: "seq must be an integer from 0", have: seq });
+      state.parts.findings.add("E_TYPE", {
+        where: `entries after #${state.next - 1}`,
+        message: "seq must be an integer from 0",
+        have: seq,
+      });
       return null;
     }
     if (seq < state.next) {
-      state.parts.findings.add("E_SEQ", { position: seq, message: "two rows have the same position, or rows are out of order", want: state.next, have: seq });
+      state.parts.findings.add("E_SEQ", {
+        position: seq,
+        message: "two rows have the same position, or rows are out of order",
+        want: state.next,
+        have: seq,
+      });
       return null;
     }
     if (seq > state.next) {
@@ -88,7 +106,11 @@ export class Explainer {
       if (value !== null && !(typeof value === "number" && Number.isSafeInteger(value))) wrong.push(column);
     }
     const names = row.misfits ?? wrong.join(", ");
-    if (names !== "") this.report("E_TYPE", position, null, { message: `${names} must be of the type of the column`, have: row[names.split(", ")[0] as keyof RawEntry] });
+    if (names !== "")
+      this.report("E_TYPE", position, null, {
+        message: `${names} must be of the type of the column`,
+        have: row[names.split(", ")[0] as keyof RawEntry],
+      });
   }
 
   /** The stored bytes, or text that stands for no other bytes. */
@@ -126,7 +148,9 @@ export class Explainer {
 
     const naming = { position, stream: fields.stream, revision: fields.rev };
     const references = contentReferences(fields.data, () => {
-      this.report("E_CONTENT_REFERENCE", position, fields, { message: "a member named $content is no content reference" });
+      this.report("E_CONTENT_REFERENCE", position, fields, {
+        message: "a member named $content is no content reference",
+      });
       contents.unread++;
     });
     for (const reference of references) contents.name(reference, naming);
@@ -135,7 +159,13 @@ export class Explainer {
   }
 
   /** Goes on behind an entry that is not sound: what it says is believed as far as it fits, then what its columns say. */
-  private async settle(fields: EntryFields | null, row: RawEntry, position: number, id: string | null, unread = position): Promise<void> {
+  private async settle(
+    fields: EntryFields | null,
+    row: RawEntry,
+    position: number,
+    id: string | null,
+    unread = position,
+  ): Promise<void> {
     const { state } = this;
     const { streams, types, contents } = state.parts;
     const own = position - state.offset;
@@ -144,19 +174,21 @@ export class Explainer {
     if (fields !== null && said !== undefined && fields.rev === said.revision + 1) {
       streams.advance(said, fields.rev, own);
       if (said.special) contents.unread++; // it may have erased some
-      for (const reference of contentReferences(fields.data)) contents.follow(reference, { position, stream: fields.stream, revision: fields.rev });
+      for (const reference of contentReferences(fields.data))
+        contents.follow(reference, { position, stream: fields.stream, revision: fields.rev });
     } else if (copied !== undefined && row.rev === copied.revision + 1) {
       streams.advance(copied, copied.revision + 1, own);
       contents.unread++;
     } else state.missed(unread);
 
-    if (fields !== null && fields.seq === own && this.fits(fields, state.tx)) state.tx = { first: fields.tx[0], count: fields.tx[1], at: fields.at };
+    if (fields !== null && fields.seq === own && this.fits(fields, state.tx))
+      state.tx = { first: fields.tx[0], count: fields.tx[1], at: fields.at };
     else if (!state.inTx(own)) state.tx = null;
     const type = types.numbered(row.type);
     if (type !== undefined) type.used = true;
-    const follows = typeof row.at === "number" && row.at >= state.at && (row.at - state.at <= clockStepMsMax || state.rows === 0);
-    const at = follows ? (row.at as number) : state.at; // a number, by the line before
-    state.moveOn(position, id, at, isDigest(row.id) ? row.id : id);
+    const follows =
+      typeof row.at === "number" && row.at >= state.at && (row.at - state.at <= clockStepMsMax || state.rows === 0);
+    state.moveOn(position, id, follows ? row.at : state.at, isDigest(row.id) ? row.id : id);
   }
 
   private checkLink(fields: EntryFields, position: number): void {
@@ -171,7 +203,11 @@ export class Explainer {
     const [first, count] = fields.tx;
     if (this.fits(fields, tx)) {
       if (tx !== null && state.inTx(fields.seq) && fields.at !== tx.at) {
-        this.report("E_TX", position, fields, { message: "the entries of a tx must have one time", want: tx.at, have: fields.at });
+        this.report("E_TX", position, fields, {
+          message: "the entries of a tx must have one time",
+          want: tx.at,
+          have: fields.at,
+        });
       }
     } else if (!this.resumes(fields)) {
       const want = tx !== null && state.inTx(fields.seq) ? `[${tx.first},${tx.count}]` : `[${fields.seq},…]`;
@@ -190,7 +226,12 @@ export class Explainer {
   /** Does an entry go on with the tx that another one interrupted? */
   private resumes({ seq, tx: [first, count] }: EntryFields): boolean {
     const { interrupted } = this;
-    return interrupted !== null && seq < interrupted.first + interrupted.count && first === interrupted.first && count === interrupted.count;
+    return (
+      interrupted !== null &&
+      seq < interrupted.first + interrupted.count &&
+      first === interrupted.first &&
+      count === interrupted.count
+    );
   }
 
   /** Moves the stream on; answers the position of the entry before, or undefined when it could not be read. */
@@ -206,9 +247,20 @@ export class Explainer {
     return explained ? undefined : last;
   }
 
-  private checkColumns(row: RawEntry, rowStream: StreamState | undefined, stream: StreamState, before: number | null | undefined, fields: EntryFields, position: number): void {
+  private checkColumns(
+    row: RawEntry,
+    rowStream: StreamState | undefined,
+    stream: StreamState,
+    before: number | null | undefined,
+    fields: EntryFields,
+    position: number,
+  ): void {
     const wrong: { readonly column: string; readonly want: unknown; readonly have: unknown }[] = [];
-    const compare = (column: "id" | "stream" | "rev" | "before" | "type" | "at" | "skew", right: boolean, want: unknown): void => {
+    const compare = (
+      column: "id" | "stream" | "rev" | "before" | "type" | "at" | "skew",
+      right: boolean,
+      want: unknown,
+    ): void => {
       const have = row[column];
       if (!right && (have === null || Number.isSafeInteger(have))) wrong.push({ column, want, have });
     };
@@ -223,7 +275,11 @@ export class Explainer {
     const [first] = wrong;
     if (first === undefined) return;
     const names = wrong.map(({ column }) => column).join(", ");
-    this.report("E_COLUMN", position, fields, { message: `${wrong.length === 1 ? "column" : "columns"} ${names} differ from the entry`, want: first.want, have: first.have });
+    this.report("E_COLUMN", position, fields, {
+      message: `${wrong.length === 1 ? "column" : "columns"} ${names} differ from the entry`,
+      want: first.want,
+      have: first.have,
+    });
   }
 
   private async checkCause(cause: string, fields: EntryFields, position: number): Promise<void> {
@@ -232,30 +288,59 @@ export class Explainer {
     state.ids ??= await IdIndex.read(state.first, position, state.parts.reader);
     const found = state.ids.find(cause);
     if (found === null && state.incomplete) return; // it may be one that could not be read
-    if (found === null) this.report("E_CAUSE", position, fields, { message: "the cause must be an earlier entry, found none with this id", have: cause });
-    else if (found >= fields.tx[0] + state.offset) this.report("E_CAUSE", position, fields, { message: `the cause must be of an earlier tx, found #${found}`, have: cause });
+    if (found === null)
+      this.report("E_CAUSE", position, fields, {
+        message: "the cause must be an earlier entry, found none with this id",
+        have: cause,
+      });
+    else if (found >= fields.tx[0] + state.offset)
+      this.report("E_CAUSE", position, fields, {
+        message: `the cause must be of an earlier tx, found #${found}`,
+        have: cause,
+      });
   }
 
   private checkClock(fields: EntryFields, position: number): void {
     const { state } = this;
     const step = fields.at - state.at;
     if (state.rows === 0) return;
-    if (step < 0) this.report("W_CLOCK", position, fields, { message: `the time is ${-step} ms behind that of the entry before`, want: state.at, have: fields.at });
-    else if (step > clockStepMsMax) this.report("W_CLOCK", position, fields, { message: "the time steps more than 366 days past that of the entry before", want: state.at, have: fields.at });
+    if (step < 0)
+      this.report("W_CLOCK", position, fields, {
+        message: `the time is ${-step} ms behind that of the entry before`,
+        want: state.at,
+        have: fields.at,
+      });
+    else if (step > clockStepMsMax)
+      this.report("W_CLOCK", position, fields, {
+        message: "the time steps more than 366 days past that of the entry before",
+        want: state.at,
+        have: fields.at,
+      });
   }
 
   private report(code: FindingCode, position: number, fields: EntryFields | null, sight: Sight): void {
-    this.state.parts.findings.add(code, { position, stream: fields?.stream ?? null, revision: fields?.rev ?? null, ...sight });
+    this.state.parts.findings.add(code, {
+      position,
+      stream: fields?.stream ?? null,
+      revision: fields?.rev ?? null,
+      ...sight,
+    });
   }
 }
 
-type ReadEntry = { readonly fields: EntryFields; readonly problem: null } | { readonly fields: EntryFields | null; readonly problem: EntryProblem };
+type ReadEntry =
+  | { readonly fields: EntryFields; readonly problem: null }
+  | { readonly fields: EntryFields | null; readonly problem: EntryProblem };
 
 /** Parses stored bytes; when they are no entry, what they say may still be one in another spelling. */
 function readEntry(stored: string | Uint8Array): ReadEntry {
   const bytes = typeof stored === "string" ? Buffer.byteLength(stored) : stored.length;
   // Not parsed: whoever stored it may have stored a gigabyte.
-  if (bytes > entryBytesMax) return { fields: null, problem: new EntryProblem("field", "entry", `entry must be at most ${entryBytesMax} bytes, found ${bytes}`) };
+  if (bytes > entryBytesMax)
+    return {
+      fields: null,
+      problem: new EntryProblem("field", "entry", `entry must be at most ${entryBytesMax} bytes, found ${bytes}`),
+    };
   try {
     return { fields: parseEntry(stored), problem: null };
   } catch (problem) {

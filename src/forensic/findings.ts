@@ -6,7 +6,8 @@
 export type FindingClass = "tampering" | "corruption" | "format" | "clock";
 
 /** The parts of a verification, in the order of the report. @public */
-export type CheckName = "store" | "genesis" | "bytes" | "chain" | "tx" | "streams" | "columns" | "causes" | "content" | "clock";
+export type CheckName =
+  "store" | "genesis" | "bytes" | "chain" | "tx" | "streams" | "columns" | "causes" | "content" | "clock";
 
 /** A stable code: `E_…` fails the verification, `W_…` warns. Match on it, not on the text. @public */
 export type FindingCode =
@@ -47,11 +48,23 @@ export interface FindingKind {
 /** The table: what each code says. @public */
 export const findingKinds: Readonly<Record<FindingCode, FindingKind>> = {
   E_CORRUPT: { check: "store", class: "corruption", sentence: "the store does not hold together" },
-  E_SCHEMA: { check: "store", class: "tampering", sentence: "tables, triggers or identifiers are not those of a ledger" },
+  E_SCHEMA: {
+    check: "store",
+    class: "tampering",
+    sentence: "tables, triggers or identifiers are not those of a ledger",
+  },
   E_TYPE: { check: "store", class: "tampering", sentence: "a stored value has another type than its column" },
   E_GENESIS: { check: "genesis", class: "tampering", sentence: "the first entry does not open a journal" },
-  E_JOURNAL_EVENT: { check: "genesis", class: "tampering", sentence: "an event of the journal itself is not one that the engine writes" },
-  E_FORMAT_VERSION: { check: "bytes", class: "format", sentence: "the entry is of a format that this version does not know" },
+  E_JOURNAL_EVENT: {
+    check: "genesis",
+    class: "tampering",
+    sentence: "an event of the journal itself is not one that the engine writes",
+  },
+  E_FORMAT_VERSION: {
+    check: "bytes",
+    class: "format",
+    sentence: "the entry is of a format that this version does not know",
+  },
   E_CANON: { check: "bytes", class: "tampering", sentence: "the entry's bytes are not canonical JSON" },
   E_FORMAT: { check: "bytes", class: "tampering", sentence: "the entry has a field that the format does not allow" },
   E_ID: { check: "bytes", class: "tampering", sentence: "the entry's bytes do not hash to its id" },
@@ -60,12 +73,28 @@ export const findingKinds: Readonly<Record<FindingCode, FindingKind>> = {
   E_PREV: { check: "chain", class: "tampering", sentence: "the entry does not name the entry before it" },
   E_TX: { check: "tx", class: "tampering", sentence: "the entry does not fit the tx around it" },
   E_TX_INCOMPLETE: { check: "tx", class: "tampering", sentence: "the journal ends inside a tx" },
-  E_REV: { check: "streams", class: "tampering", sentence: "the revision does not follow the one before it in its stream" },
+  E_REV: {
+    check: "streams",
+    class: "tampering",
+    sentence: "the revision does not follow the one before it in its stream",
+  },
   E_COLUMN: { check: "columns", class: "tampering", sentence: "a column differs from what the entries say" },
   E_CAUSE: { check: "causes", class: "tampering", sentence: "the cause is not an entry of an earlier tx" },
-  E_CONTENT_REFERENCE: { check: "content", class: "tampering", sentence: "a content reference is malformed, or differs from an earlier one to the same content" },
-  E_CONTENT_NUMBER: { check: "content", class: "tampering", sentence: "contents are not numbered in the order in which they first appear" },
-  E_CONTENT_DIGEST: { check: "content", class: "tampering", sentence: "a content does not hash to the digest that the entry names" },
+  E_CONTENT_REFERENCE: {
+    check: "content",
+    class: "tampering",
+    sentence: "a content reference is malformed, or differs from an earlier one to the same content",
+  },
+  E_CONTENT_NUMBER: {
+    check: "content",
+    class: "tampering",
+    sentence: "contents are not numbered in the order in which they first appear",
+  },
+  E_CONTENT_DIGEST: {
+    check: "content",
+    class: "tampering",
+    sentence: "a content does not hash to the digest that the entry names",
+  },
   E_CONTENT_BYTES: { check: "content", class: "tampering", sentence: "a content has another size than the entry says" },
   E_CONTENT_MISSING: { check: "content", class: "tampering", sentence: "a content is neither stored nor erased" },
   E_CONTENT_UNKNOWN: { check: "content", class: "tampering", sentence: "a content is stored that no entry names" },
@@ -73,7 +102,6 @@ export const findingKinds: Readonly<Record<FindingCode, FindingKind>> = {
   W_ERASED_PRESENT: { check: "content", class: "tampering", sentence: "a content is stored although it was erased" },
   W_CLOCK: { check: "clock", class: "clock", sentence: "the time does not go forward as a clock does" },
 };
-
 
 /** One thing that is wrong. @public */
 export interface Finding {
@@ -124,14 +152,30 @@ export class Findings {
     const { position = null, stream = null, revision = null, message = sentence } = sight;
     const severity = code.startsWith("E_") ? "FAIL" : "warn";
     this.counts.set(code, this.count(code) + 1);
-    if (severity === "FAIL" && position !== null && (this.first === null || position < this.first)) this.first = position;
+    if (severity === "FAIL" && position !== null && (this.first === null || position < this.first))
+      this.first = position;
     if (this.list.length >= this.max) {
       this.omitted++;
       return;
     }
-    const entry = position === null ? "" : `#${position}${stream === null ? "" : ` ${stream}${revision === null ? "" : `@${revision}`}`}`;
+    const entry =
+      position === null
+        ? ""
+        : `#${position}${stream === null ? "" : ` ${stream}${revision === null ? "" : `@${revision}`}`}`;
     const where = [entry, sight.where ?? ""].filter((part) => part !== "").join(" ");
-    this.list.push({ code, severity, class: pointsTo, check, position, stream, revision, where, message, want: show(sight.want), have: show(sight.have) });
+    this.list.push({
+      code,
+      severity,
+      class: pointsTo,
+      check,
+      position,
+      stream,
+      revision,
+      where,
+      message,
+      want: show(sight.want),
+      have: show(sight.have),
+    });
   }
 
   count(code: FindingCode): number {
@@ -153,13 +197,15 @@ export class Findings {
   /** How many of a check failed or warned. */
   ofCheck(check: CheckName, severity: "FAIL" | "warn"): number {
     let total = 0;
-    for (const [code, count] of this.counts) if (findingKinds[code].check === check && code.startsWith("E_") === (severity === "FAIL")) total += count;
+    for (const [code, count] of this.counts)
+      if (findingKinds[code].check === check && code.startsWith("E_") === (severity === "FAIL")) total += count;
     return total;
   }
 
   /** Does any failure point there? */
   pointsTo(pointsTo: FindingClass): boolean {
-    for (const code of this.counts.keys()) if (code.startsWith("E_") && findingKinds[code].class === pointsTo) return true;
+    for (const code of this.counts.keys())
+      if (code.startsWith("E_") && findingKinds[code].class === pointsTo) return true;
     return false;
   }
 }

@@ -1,5 +1,6 @@
 /** The report as text that can be pasted anywhere.
  *  Invariant: whatever the journal holds, the text moves no cursor, colours nothing and reorders nothing (attack T46). */
+import { counted } from "./figures.js";
 import type { VerifyReport } from "./report.js";
 
 /** The report as lines of text, in the order of the checks. Digests of findings are shortened; the report itself has them
@@ -11,12 +12,15 @@ export function formatReport(report: VerifyReport): string {
     origin ?? "an unknown journal",
     format === null ? "" : `format ${format}`,
     incarnation === null || incarnation === 1 ? "" : `incarnation ${incarnation}`,
-    `${number(size)} ${size === 1 ? "event" : "events"}`,
+    counted(size, "event"),
     head === null ? "" : `head ${head.id.slice(0, 12)}`,
   ];
   text.push(line("journal", identity));
   const files = evidence.files.map(({ name, sha256 }) => `${name} sha256 ${sha256}`);
-  const notes = [copied ? "read from a private copy" : "", evidence.unchanged ? "unchanged by this run" : "changed while this run read it"];
+  const notes = [
+    copied ? "read from a private copy" : "",
+    evidence.unchanged ? "unchanged by this run" : "changed while this run read it",
+  ];
   if (files.length > 0) text.push(line("file", [...files, `(${notes.filter((note) => note !== "").join(", ")})`]));
   for (const { status, check, where, code, message } of lines) {
     text.push(line(status, [check.padEnd(8) + (where === "" ? "" : `   ${where}`), code ?? "", shorten(message)]));
@@ -27,19 +31,15 @@ export function formatReport(report: VerifyReport): string {
 }
 
 function summary({ failures, firstBad, reason, checked }: VerifyReport): string {
-  const entries = `${number(checked.entries)} ${checked.entries === 1 ? "entry" : "entries"} checked`;
+  const entries = `${counted(checked.entries, "entry", "entries")} checked`;
   if (reason !== "") return `${reason}; ${entries}`;
   if (failures === 0) return entries;
-  const found = `${number(failures)} ${failures === 1 ? "finding" : "findings"}`;
+  const found = counted(failures, "finding");
   return `${firstBad === null ? found : `${found}, first at #${firstBad}`}; ${entries}`;
 }
 
 function line(status: string, parts: readonly string[]): string {
   return status.padEnd(10) + parts.filter((part) => part !== "").join("   ");
-}
-
-function number(value: number): string {
-  return value.toLocaleString("en-US");
 }
 
 function shorten(message: string): string {

@@ -10,4 +10,13 @@ export type { EntryFields, FenceMark } from "../journal/entry.js";
 export { contentDigest } from "../journal/content.js";
 export { canonicalize } from "../kernel/canonical.js";
 export type { JsonObject, JsonValue } from "../kernel/canonical.js";
-export type { EvidenceFile, RawContent, RawEntry, RawProblem, RawReader, RawStream, RawStreamPage, RawType } from "../journal/raw-reader.js";
+export type {
+  EvidenceFile,
+  RawContent,
+  RawEntry,
+  RawProblem,
+  RawReader,
+  RawStream,
+  RawStreamPage,
+  RawType,
+} from "../journal/raw-reader.js";

@@ -28,14 +28,21 @@ export class JournalEvents {
     if (stream === journalStream) this.count++;
     if (fields.seq === 0) this.checkGenesis(fields, position);
     else if (stream === journalStream) this.checkOwn(fields, position);
-    else if (kindOf(stream) === "journal") this.report("E_JOURNAL_EVENT", fields, position, `streams of kind journal are ${journalStream} alone`);
-    else if (isJournalType(type)) this.report("E_JOURNAL_EVENT", fields, position, `an event of type ${type} must stand on ${journalStream}`);
+    else if (kindOf(stream) === "journal")
+      this.report("E_JOURNAL_EVENT", fields, position, `streams of kind journal are ${journalStream} alone`);
+    else if (isJournalType(type))
+      this.report("E_JOURNAL_EVENT", fields, position, `an event of type ${type} must stand on ${journalStream}`);
   }
 
   private checkGenesis(fields: EntryFields, position: number): void {
     const { stream, type, tv } = fields;
     if (stream !== journalStream || type !== "journal.opened" || tv !== 1) {
-      this.report("E_GENESIS", fields, position, `entry 0 must be journal.opened on ${journalStream}, found ${type} on ${stream}`);
+      this.report(
+        "E_GENESIS",
+        fields,
+        position,
+        `entry 0 must be journal.opened on ${journalStream}, found ${type} on ${stream}`,
+      );
       return;
     }
     this.parsed(fields, position, "E_GENESIS", () => {
@@ -52,7 +59,11 @@ export class JournalEvents {
       this.parsed(fields, position, "E_JOURNAL_EVENT", () => parseAreaDefined(data));
     } else if (type === "journal.restored") {
       const { incarnation } = data;
-      if (typeof incarnation !== "number" || !Number.isSafeInteger(incarnation) || incarnation <= (this.incarnation ?? 0)) {
+      if (
+        typeof incarnation !== "number" ||
+        !Number.isSafeInteger(incarnation) ||
+        incarnation <= (this.incarnation ?? 0)
+      ) {
         this.report("E_JOURNAL_EVENT", fields, position, `incarnation must be greater than ${this.incarnation}`);
       } else this.incarnation = incarnation;
     } else if (type === "content.erased") {

@@ -6,9 +6,10 @@ import { hash } from "node:crypto";
 import { clockStepMsMax } from "../kernel/limits.js";
 import type { RawEntry, RawReader } from "../journal/raw-reader.js";
 import type { ContentTable } from "./contents.js";
-import { IdIndex } from "./causes.js";
+import type { IdIndex } from "./causes.js";
 import type { Findings } from "./findings.js";
 import { EntryScanner } from "./scanner.js";
+import { nameOf } from "./streams.js";
 import type { StreamState, StreamTable } from "./streams.js";
 import type { TypeState, TypeTable } from "./types.js";
 
@@ -121,7 +122,15 @@ export class Prover {
     const { state, scanner } = this;
     const { seq, entry, at, skew } = row;
     const { streams, types } = state.parts;
-    if (seq !== state.next || typeof entry !== "string" || typeof row.misfits === "string" || state.previous === null || state.tx === null || state.offset !== 0) return false;
+    if (
+      seq !== state.next ||
+      typeof entry !== "string" ||
+      typeof row.misfits === "string" ||
+      state.previous === null ||
+      state.tx === null ||
+      state.offset !== 0
+    )
+      return false;
     if (row.stream !== this.streamNumber || this.stream === undefined) {
       this.streamNumber = row.stream;
       this.stream = streams.numbered(row.stream);
@@ -133,7 +142,8 @@ export class Prover {
     const { stream, type } = this;
     if (stream === undefined || type === undefined || stream.special || type.special) return false;
     if (row.rev !== stream.revision + 1 || row.before !== stream.last) return false;
-    if (typeof at !== "number" || typeof skew !== "number" || !Number.isSafeInteger(skew) || skew < 0 || skew > at) return false;
+    if (typeof at !== "number" || typeof skew !== "number" || !Number.isSafeInteger(skew) || skew < 0 || skew > at)
+      return false;
 
     const inTx = state.inTx(seq);
     if (at < state.at || (inTx ? at !== state.tx.at : at - state.at > clockStepMsMax)) return false;
@@ -142,7 +152,13 @@ export class Prover {
     if (prev < 0 || scanner.at !== at || scanner.replacement || scanner.brokenReference) return false;
     if (entry.slice(prev, prev + 64) !== state.previous || !this.proveRest(entry, prev, stream, type)) return false;
     const { txFirst, txCount } = scanner;
-    if (scanner.seq !== seq || scanner.rev !== row.rev || txFirst !== (inTx ? state.tx.first : seq) || (inTx && txCount !== state.tx.count)) return false;
+    if (
+      scanner.seq !== seq ||
+      scanner.rev !== row.rev ||
+      txFirst !== (inTx ? state.tx.first : seq) ||
+      (inTx && txCount !== state.tx.count)
+    )
+      return false;
     const { cause } = scanner;
     if (cause !== null && !this.isEarlier(cause, txFirst)) return false;
     const id = hash("sha256", "\0" + entry, "hex");
@@ -169,7 +185,7 @@ export class Prover {
       const end = scanner.scanTx(place + middle.length);
       return end >= 0 && entry.slice(end) === type.ending;
     }
-    return scanner.scanFromPrev(prev) && scanner.quotedStream === stream.quoted && scanner.type === type.name;
+    return scanner.scanFromPrev(prev) && scanner.stream === nameOf(stream) && scanner.type === type.name;
   }
 
   private isEarlier(cause: string, txFirst: number): boolean {
@@ -178,7 +194,7 @@ export class Prover {
   }
 
   private nameContents(stream: StreamState, position: number): void {
-    const naming = { position, stream: JSON.parse(stream.quoted) as string, revision: stream.revision + 1 };
+    const naming = { position, stream: nameOf(stream), revision: stream.revision + 1 };
     for (const reference of this.scanner.references) this.state.parts.contents.name(reference, naming);
   }
 }

@@ -7,7 +7,16 @@ import type { ContentReference } from "../journal/content.js";
 import { checkLabels, EntryProblem } from "../journal/entry.js";
 import { isDigest } from "../kernel/digest.js";
 import { LedgerError } from "../kernel/errors.js";
-import { depthMax, entriesPerTxMax, entryBytesMax, keyUnitsMax, metaBytesMax, metaKeysMax, nameUnitsMax, timeMsMax } from "../kernel/limits.js";
+import {
+  depthMax,
+  entriesPerTxMax,
+  entryBytesMax,
+  keyUnitsMax,
+  metaBytesMax,
+  metaKeysMax,
+  nameUnitsMax,
+  timeMsMax,
+} from "../kernel/limits.js";
 import { parseStream, parseType } from "../kernel/names.js";
 
 const quote = 0x22;
@@ -47,8 +56,7 @@ export class EntryScanner {
   tv = 0;
   txFirst = 0;
   txCount = 0;
-  /** The stream as JSON text, in quotes. */
-  quotedStream = "";
+  stream = "";
   type = "";
 
   private text = "";
@@ -63,7 +71,7 @@ export class EntryScanner {
     const prev = this.scanToPrev(text);
     if (prev < 0 || !isDigest(text.slice(prev, prev + 64)) || !this.scanFromPrev(prev)) return false;
     return accepts(() => {
-      parseStream(JSON.parse(this.quotedStream), "stream");
+      parseStream(this.stream, "stream");
       parseType(this.type, "type");
     });
   }
@@ -115,7 +123,7 @@ export class EntryScanner {
     pos = this.literal(this.scanTx(this.literal(pos, ',"tx":[')), '],"type":"');
     const typeEnd = this.length - 8;
     if (this.tv < 1 || pos < 0 || pos > typeEnd || this.literal(typeEnd, '","v":1}') < 0) return false;
-    this.quotedStream = this.text.slice(streamStart - 1, streamEnd);
+    this.stream = unquoted(this.text, streamStart, streamEnd);
     this.type = this.text.slice(pos, typeEnd);
     return true;
   }
@@ -145,7 +153,8 @@ export class EntryScanner {
     if (start < 0) return -1;
     const { text } = this;
     // A loop: `startsWith` takes several times as long.
-    for (let index = 0; index < expected.length; index++) if (text.charCodeAt(start + index) !== expected.charCodeAt(index)) return -1;
+    for (let index = 0; index < expected.length; index++)
+      if (text.charCodeAt(start + index) !== expected.charCodeAt(index)) return -1;
     return start + expected.length;
   }
 
@@ -319,7 +328,8 @@ export class EntryScanner {
     const { text } = this;
     let pos = start;
     let value = 0;
-    for (let code = text.charCodeAt(pos); code >= zero && code <= nine; code = text.charCodeAt(++pos)) value = value * 10 + (code - zero);
+    for (let code = text.charCodeAt(pos); code >= zero && code <= nine; code = text.charCodeAt(++pos))
+      value = value * 10 + (code - zero);
     this.integer = value;
     if (pos === start || (pos > start + 1 && text.charCodeAt(start) === zero)) return -1;
     return pos - start <= digitsMax || (pos - start === digitsMax + 1 && Number.isSafeInteger(value)) ? pos : -1;
@@ -341,7 +351,9 @@ export class EntryScanner {
     const token = numberPattern.exec(text)![0];
     const value = Number(token);
     if (String(value) !== token || !Number.isFinite(value)) return -1;
-    return !Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= 1e21 ? start + token.length : -1;
+    return !Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= 1e21
+      ? start + token.length
+      : -1;
   }
 }
 

@@ -1,6 +1,6 @@
 /** What is known of each stream while the entries go by, and the tables that copy it: `streams`, `stream_pages`.
  *  Invariant: the entries are the authority and a row is only compared with them. Memory grows with the number of
- *  streams (about 250 bytes each) and not with the number of entries. */
+ *  streams (about 400 bytes each) and not with the number of entries. */
 import { hash } from "node:crypto";
 import { decodeUtf8 } from "../kernel/canonical.js";
 import { LedgerError } from "../kernel/errors.js";
@@ -15,9 +15,7 @@ const rowsPerRead = 1_000;
 const pagesPerRead = 100;
 
 export interface StreamState {
-  /** The name as JSON text, as it stands in an entry. */
-  readonly quoted: string;
-  /** How its entries go on behind `seq`, at schema version 1. */
+  /** How its entries go on behind `seq`, at schema version 1: the one text that is kept of its name. */
   readonly middle: string;
   /** The stream's number in the store; null when no row has the name. */
   readonly number: number | null;
@@ -52,7 +50,7 @@ export class StreamTable {
   /** Reads all rows. */
   async load(): Promise<void> {
     this.complete = true;
-    for (let after: number | null = null; ; ) {
+    for (let after: number | null = null; ;) {
       const rows: readonly RawStream[] = await this.reader.streams(after, rowsPerRead);
       for (const row of rows) this.take(row);
       const last = rows.at(-1)?.id;
@@ -69,7 +67,8 @@ export class StreamTable {
   /** The same, from the store when not all rows were read. */
   async find(number: unknown): Promise<StreamState | undefined> {
     const known = this.byNumber.get(number);
-    if (known !== undefined || this.complete || typeof number !== "number" || !Number.isSafeInteger(number)) return known;
+    if (known !== undefined || this.complete || typeof number !== "number" || !Number.isSafeInteger(number))
+      return known;
     const [row] = await this.reader.streams(number - 1, 1);
     if (row?.id === number) this.take(row);
     return this.byNumber.get(number);
@@ -77,16 +76,15 @@ export class StreamTable {
 
   /** The stream with a name, if anything said so far has it. */
   known(name: string): StreamState | undefined {
-    return this.byName.get(JSON.stringify(name));
+    return this.byName.get(middleOf(name));
   }
 
   /** The stream with a name, with a row or without. */
   named(name: string): StreamState {
-    const quoted = JSON.stringify(name);
-    const known = this.byName.get(quoted);
+    const known = this.known(name);
     if (known !== undefined) return known;
     const state = newState(name, null, 0, null);
-    this.byName.set(quoted, state);
+    this.byName.set(state.middle, state);
     return state;
   }
 
@@ -113,18 +111,34 @@ export class StreamTable {
     const { number, revision, last, rowRev, rowSeq } = state;
     const name = nameOf(state);
     if (number === null) {
-      this.findings.add("E_COLUMN", { stream: name, where: "streams", message: "the stream has entries and no row in streams", want: name });
+      this.findings.add("E_COLUMN", {
+        stream: name,
+        where: "streams",
+        message: "the stream has entries and no row in streams",
+        want: name,
+      });
     } else if (revision === 0) {
-      if (!unread(rowSeq)) this.findings.add("E_COLUMN", { where: `streams ${number}`, message: "the row names a stream without entries", have: name });
+      if (!unread(rowSeq))
+        this.findings.add("E_COLUMN", {
+          where: `streams ${number}`,
+          message: "the row names a stream without entries",
+          have: name,
+        });
     } else if ((rowRev !== revision || rowSeq !== last) && !unread(rowSeq)) {
       const message = "revision and position of the stream's last entry differ from its row in streams";
-      this.findings.add("E_COLUMN", { stream: name, where: `streams ${number}`, message, want: `${revision} at ${last}`, have: `${String(rowRev)} at ${String(rowSeq)}` });
+      this.findings.add("E_COLUMN", {
+        stream: name,
+        where: `streams ${number}`,
+        message,
+        want: `${revision} at ${last}`,
+        have: `${String(rowRev)} at ${String(rowSeq)}`,
+      });
     }
   }
 
   private async comparePages(): Promise<void> {
     const seen = new Map<number, number>();
-    for (let after: { stream: number; page: number } | null = null; ; ) {
+    for (let after: { stream: number; page: number } | null = null; ;) {
       const rows = await this.reader.streamPages(after, pagesPerRead);
       for (const row of rows) {
         this.pageRows++;
@@ -134,22 +148,30 @@ export class StreamTable {
         const hashed = state?.pages?.[page];
         if (number !== null) seen.set(number, page + 1);
         if (state !== undefined && state.positions === null && state.revision >= revisionsPerPage) continue; // said already: entries are missing
-        if (row.page !== page || hashed === undefined) this.reportPage(row.stream, row.page, state, "the page belongs to no stream, or is not full yet");
-        else if (row.seqs === null || pageHash(Float64Array.from(row.seqs)) !== hashed) this.reportPage(row.stream, row.page, state, "the page's positions differ from those of the entries");
+        if (row.page !== page || hashed === undefined)
+          this.reportPage(row.stream, row.page, state, "the page belongs to no stream, or is not full yet");
+        else if (row.seqs === null || pageHash(Float64Array.from(row.seqs)) !== hashed)
+          this.reportPage(row.stream, row.page, state, "the page's positions differ from those of the entries");
       }
       const last = rows.at(-1);
       if (rows.length < pagesPerRead || typeof last?.stream !== "number" || typeof last.page !== "number") break;
-      if (after !== null && (last.stream < after.stream || (last.stream === after.stream && last.page <= after.page))) break;
+      if (after !== null && (last.stream < after.stream || (last.stream === after.stream && last.page <= after.page)))
+        break;
       after = { stream: last.stream, page: last.page };
     }
     for (const state of this.byNumber.values()) {
       const found = seen.get(state.number!) ?? 0;
-      if (state.positions !== null && state.pages !== null && found < state.pages.length) this.reportPage(state.number, found, state, "the page is missing");
+      if (state.positions !== null && state.pages !== null && found < state.pages.length)
+        this.reportPage(state.number, found, state, "the page is missing");
     }
   }
 
   private reportPage(stream: unknown, page: unknown, state: StreamState | undefined, message: string): void {
-    this.findings.add("E_COLUMN", { stream: state === undefined ? null : nameOf(state), where: `stream_pages ${String(stream)}/${String(page)}`, message });
+    this.findings.add("E_COLUMN", {
+      stream: state === undefined ? null : nameOf(state),
+      where: `stream_pages ${String(stream)}/${String(page)}`,
+      message,
+    });
   }
 
   private take(row: RawStream): void {
@@ -161,31 +183,45 @@ export class StreamTable {
       name = parseStream(row.name instanceof Uint8Array ? decodeUtf8(row.name, "name") : row.name, "name");
     } catch (error) {
       if (!(error instanceof LedgerError)) throw error;
-      this.findings.add("E_COLUMN", { where, message: `${error.message}`, have: row.name });
+      this.findings.add("E_COLUMN", { where, message: error.message, have: row.name });
       return;
     }
-    for (const [column, value] of [["id", id], ["rev", rev], ["last_seq", seq]] as const) {
-      if (!Number.isSafeInteger(value)) this.findings.add("E_TYPE", { where, message: `${column} must be an integer`, have: value });
+    for (const [column, value] of [
+      ["id", id],
+      ["rev", rev],
+      ["last_seq", seq],
+    ] as const) {
+      if (!Number.isSafeInteger(value))
+        this.findings.add("E_TYPE", { where, message: `${column} must be an integer`, have: value });
     }
     if (typeof id !== "number") return;
     const state = newState(name, id, rev, seq);
-    const twin = this.byName.get(state.quoted);
-    if (twin !== undefined) this.findings.add("E_COLUMN", { where, message: "two rows have the same name", have: name });
-    else this.byName.set(state.quoted, state);
+    const twin = this.byName.get(state.middle);
+    if (twin !== undefined)
+      this.findings.add("E_COLUMN", { where, message: "two rows have the same name", have: name });
+    else this.byName.set(state.middle, state);
     this.byNumber.set(id, twin ?? state);
   }
 }
 
 /** The name of a stream, in the clear. */
-export function nameOf(state: StreamState): string {
-  return JSON.parse(state.quoted) as string; // written by JSON.stringify
+export function nameOf({ middle }: StreamState): string {
+  return JSON.parse(middle.slice(middleStart.length, -middleEnd.length)) as string; // written by JSON.stringify
+}
+
+const middleStart = ',"stream":';
+const middleEnd = ',"tv":1,"tx":[';
+
+function middleOf(name: string): string {
+  // Joined, not added: a sum of strings keeps its parts.
+  return [middleStart, JSON.stringify(name), middleEnd].join("");
 }
 
 function newState(name: string, number: number | null, rowRev: unknown, rowSeq: unknown): StreamState {
-  const positions = typeof rowRev === "number" && rowRev >= revisionsPerPage ? new Float64Array(revisionsPerPage) : null;
+  const positions =
+    typeof rowRev === "number" && rowRev >= revisionsPerPage ? new Float64Array(revisionsPerPage) : null;
   const special = name === journalStream || name.startsWith("journal/") || name.includes("\ufffd");
-  const quoted = JSON.stringify(name);
-  return { quoted, middle: `,"stream":${quoted},"tv":1,"tx":[`, number, special, rowRev, rowSeq, revision: 0, last: null, positions, pages: null };
+  return { middle: middleOf(name), number, special, rowRev, rowSeq, revision: 0, last: null, positions, pages: null };
 }
 
 function pageHash(positions: Float64Array): string {

@@ -51,7 +51,15 @@ export class TypeTable {
       const type = name as string; // parsed just above
       if (names.has(type)) findings.add("E_COLUMN", { where, message: "two rows have the same name", have: type });
       names.add(type);
-      if (typeof id === "number") this.byNumber.set(id, { name: type, number: id, ending: `],"type":"${type}","v":1}`, special: isJournalType(type), shapes: new Shapes(), used: false });
+      if (typeof id === "number")
+        this.byNumber.set(id, {
+          name: type,
+          number: id,
+          ending: `],"type":"${type}","v":1}`,
+          special: isJournalType(type),
+          shapes: new Shapes(),
+          used: false,
+        });
       else findings.add("E_TYPE", { where, message: "id must be an integer", have: id });
     }
   }
@@ -69,7 +77,12 @@ export class TypeTable {
   /** Reports rows that no entry uses. */
   compare(findings: Findings): void {
     for (const { number, name, used } of this.byNumber.values()) {
-      if (!used) findings.add("E_COLUMN", { where: `types ${number}`, message: "the row names a type without entries", have: name });
+      if (!used)
+        findings.add("E_COLUMN", {
+          where: `types ${number}`,
+          message: "the row names a type without entries",
+          have: name,
+        });
     }
   }
 }

@@ -56,7 +56,9 @@ export async function verify(reader: RawReader, options: VerifyOptions = {}): Pr
   const level = options.level ?? "full";
   if (level !== "quick" && level !== "full") throw invalid("options.level", '"quick" or "full"', level);
   if (options.now !== undefined) parseTime(options.now, "options.now");
-  const findings = new Findings(parseInteger(options.findingsMax ?? findingsMaxDefault, "options.findingsMax", 1, 1_000_000));
+  const findings = new Findings(
+    parseInteger(options.findingsMax ?? findingsMaxDefault, "options.findingsMax", 1, 1_000_000),
+  );
   const files = (options.evidence ?? true) ? await reader.evidence() : [];
   const checked = await new Verification(reader, options, level, findings).run();
   return conclude(reader, { files, unchanged: await reader.unchanged() }, checked, findings);
@@ -109,7 +111,8 @@ class Verification {
 
   private addProblems(problems: readonly RawProblem[], known: readonly RawProblem[]): void {
     for (const { code, where, message } of problems) {
-      if (!known.some((each) => each.where === where && each.message === message)) this.findings.add(code, { where, message });
+      if (!known.some((each) => each.where === where && each.message === message))
+        this.findings.add(code, { where, message });
     }
   }
 
@@ -118,15 +121,27 @@ class Verification {
     const { next, first } = this.state;
     const reached = next === first ? "no entry could be read" : `entries were read up to #${next - 1}`;
     if (isDamage(error)) {
-      this.findings.add("E_CORRUPT", { position: this.entriesRead ? null : next, message: `${error.message}; ${reached}` });
+      this.findings.add("E_CORRUPT", {
+        position: this.entriesRead ? null : next,
+        message: `${error.message}; ${reached}`,
+      });
       return;
     }
     const schema = problems.filter(({ code }) => code === "E_SCHEMA");
     const [problem] = schema;
-    if (problem === undefined || !(error instanceof LedgerError) || error.code === "ABORTED" || error.code === "STORE_BUSY") throw error;
+    if (
+      problem === undefined ||
+      !(error instanceof LedgerError) ||
+      error.code === "ABORTED" ||
+      error.code === "STORE_BUSY"
+    )
+      throw error;
     // Tables that are not there cannot be read. Without the mark of a ledger it never was one.
     if (schema.some(({ where }) => where === "application_id")) {
-      throw new LedgerError("STORE_FOREIGN", `${this.reader.location} is not a ledger: ${problem.message}`, { details: { location: this.reader.location }, cause: error });
+      throw new LedgerError("STORE_FOREIGN", `${this.reader.location} is not a ledger: ${problem.message}`, {
+        details: { location: this.reader.location },
+        cause: error,
+      });
     }
     this.findings.add("E_SCHEMA", { message: `${error.message}; ${reached}` });
   }
@@ -166,7 +181,7 @@ class Verification {
 
   private async entries(from: number | null): Promise<void> {
     let limit = rowsPerRead;
-    for (let after = from; ; ) {
+    for (let after = from; ;) {
       const rows = await this.read(after, limit);
       if (rows === null) {
         limit = Math.ceil(limit / 4);
@@ -177,7 +192,10 @@ class Verification {
       if (rows.length < limit) return;
       const last = this.state.next - 1;
       if (last <= (after ?? -1)) {
-        this.findings.add("E_TYPE", { where: `entries after #${after ?? -1}`, message: "reading cannot go on: no row of the page has a later position" });
+        this.findings.add("E_TYPE", {
+          where: `entries after #${after ?? -1}`,
+          message: "reading cannot go on: no row of the page has a later position",
+        });
         return;
       }
       after = last;
@@ -187,7 +205,8 @@ class Verification {
   /** A page of rows; null where it cannot be read and a smaller one may get further. */
   private async read(after: number | null, limit: number): Promise<readonly RawEntry[] | null> {
     const { signal } = this.options;
-    if (signal?.aborted === true) throw new LedgerError("ABORTED", "the verification was stopped", { cause: signal.reason });
+    if (signal?.aborted === true)
+      throw new LedgerError("ABORTED", "the verification was stopped", { cause: signal.reason });
     try {
       return await this.reader.entries(after, limit);
     } catch (error) {
@@ -206,12 +225,28 @@ class Verification {
     const { tx, offset, next, ahead, now, rows } = this.state;
     const end = next - offset;
     if (tx !== null && rows > 0 && this.state.inTx(end)) {
-      this.findings.add("E_TX_INCOMPLETE", { position: next - 1, message: `the tx from #${tx.first} must have ${tx.count} entries, found ${end - tx.first}`, want: tx.count, have: end - tx.first });
+      this.findings.add("E_TX_INCOMPLETE", {
+        position: next - 1,
+        message: `the tx from #${tx.first} must have ${tx.count} entries, found ${end - tx.first}`,
+        want: tx.count,
+        have: end - tx.first,
+      });
     }
     if (this.level === "quick" && next !== this.size) {
-      this.findings.add("E_SEQ_GAP", { position: next - 1, message: `the last entry is #${next - 1} and there are ${this.size} entries`, want: this.size - 1, have: next - 1 });
+      this.findings.add("E_SEQ_GAP", {
+        position: next - 1,
+        message: `the last entry is #${next - 1} and there are ${this.size} entries`,
+        want: this.size - 1,
+        have: next - 1,
+      });
     }
-    if (ahead !== null) this.findings.add("W_CLOCK", { position: ahead.position, message: `the time is ${ahead.at - now} ms ahead of this host's clock`, want: now, have: ahead.at });
+    if (ahead !== null)
+      this.findings.add("W_CLOCK", {
+        position: ahead.position,
+        message: `the time is ${ahead.at - now} ms ahead of this host's clock`,
+        want: now,
+        have: ahead.at,
+      });
   }
 
   /** Where an entry stands, for findings about what it names. */
@@ -220,7 +255,7 @@ class Verification {
     const scanner = new EntryScanner();
     const text = row?.entry instanceof Uint8Array ? Buffer.from(row.entry).toString() : row?.entry;
     if (typeof text !== "string" || !scanner.scan(text)) return { position };
-    return { position, stream: JSON.parse(scanner.quotedStream) as string, revision: scanner.rev };
+    return { position, stream: scanner.stream, revision: scanner.rev };
   }
 
   private progress(phase: VerifyProgress["phase"], done: number, total: number): void {

@@ -1,6 +1,14 @@
 /** A raw reader over rows in plain arrays: the natural tool for attacking `verify`, and for whoever writes a second one.
  *  Invariant: it hands the rows over as they stand in the arrays, in their order, as a store would. */
-import type { RawContent, RawEntry, RawProblem, RawReader, RawStream, RawStreamPage, RawType } from "../journal/raw-reader.js";
+import type {
+  RawContent,
+  RawEntry,
+  RawProblem,
+  RawReader,
+  RawStream,
+  RawStreamPage,
+  RawType,
+} from "../journal/raw-reader.js";
 
 /** The rows of a journal, to be changed at will. @public */
 export interface RawRows {
@@ -33,11 +41,15 @@ export function arrayRawReader(rows: RawRows, options: ArrayRawReaderOptions = {
     unchanged: async () => true,
     problems: async () => rows.problems,
     entryCount: async () => rows.entries.length,
-    entries: async (after, limit, asBytes = false) => page(rows.entries, (row) => row.seq, after, limit).map((row) => entryOf(row, asBytes)),
+    entries: async (after, limit, asBytes = false) =>
+      page(rows.entries, (row) => row.seq, after, limit).map((row) => entryOf(row, asBytes)),
     streams: async (after, limit) => page(rows.streams, (row) => row.id, after, limit),
     types: async () => rows.types,
     streamPages: async (after, limit) => {
-      const from = after === null ? 0 : rows.streamPages.findLastIndex(({ stream, page: number }) => isUpTo(stream, number, after)) + 1;
+      const from =
+        after === null
+          ? 0
+          : rows.streamPages.findLastIndex(({ stream, page: number }) => isUpTo(stream, number, after)) + 1;
       return rows.streamPages.slice(from, from + limit);
     },
     contents: async (after, limit) => page(rows.contents, (row) => row.n, after, limit),

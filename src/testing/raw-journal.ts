@@ -54,10 +54,27 @@ export class RawJournal {
       const place = { seq, prev, txFirst: first, txCount: events.length, rev, at };
       const entry = encodeEntry(entryTemplate(stream, type, tv, labels), canonicalize(data), place);
       const number = this.streamNumber(stream, rev, seq);
-      this.rows.entries.push({ seq, id: entryId(entry), stream: number, rev, before, type: this.typeNumber(type), at, skew: 0, entry });
-      if (rev % revisionsPerPage === 0) this.rows.streamPages.push({ stream: number, page: rev / revisionsPerPage - 1, seqs: positions.slice(-revisionsPerPage) });
+      this.rows.entries.push({
+        seq,
+        id: entryId(entry),
+        stream: number,
+        rev,
+        before,
+        type: this.typeNumber(type),
+        at,
+        skew: 0,
+        entry,
+      });
+      if (rev % revisionsPerPage === 0)
+        this.rows.streamPages.push({
+          stream: number,
+          page: rev / revisionsPerPage - 1,
+          seqs: positions.slice(-revisionsPerPage),
+        });
     }
-    this.rows.streamPages.sort((left, right) => Number(left.stream) - Number(right.stream) || Number(left.page) - Number(right.page));
+    this.rows.streamPages.sort(
+      (left, right) => Number(left.stream) - Number(right.stream) || Number(left.page) - Number(right.page),
+    );
     return first;
   }
 

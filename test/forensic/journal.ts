@@ -14,6 +14,11 @@ export const start: number = Date.UTC(2026, 0, 1);
  *  long stream, alone in their tx, with neighbours that are the same. */
 export const places: readonly number[] = [40, 175, 255, 256, 337];
 
+/** The last position. */
+export const last = 339;
+/** The places, and both ends. */
+export const everywhere: readonly number[] = [0, 1, ...places, last];
+
 const template = makeJournal();
 
 function makeJournal(): RawRows {
@@ -39,7 +44,9 @@ function makeJournal(): RawRows {
   // A content that was erased, and the event that says so.
   const gone = journal.content("to be forgotten");
   journal.append(next(), [{ stream: "note/2", type: "note.written", data: { text: gone } }]);
-  const erasing = journal.append(next(), [{ stream: "journal/main", type: "content.erased", data: { digests: [gone.$content], reason: "asked for" } }]);
+  const erasing = journal.append(next(), [
+    { stream: "journal/main", type: "content.erased", data: { digests: [gone.$content], reason: "asked for" } },
+  ]);
   const erased = journal.rows.contents[gone.n - 1] as RawContent;
   journal.rows.contents[gone.n - 1] = { ...erased, media: null, salt: null, bytes: null, plain: null, erased: erasing };
 
@@ -47,10 +54,27 @@ function makeJournal(): RawRows {
     const seq = journal.next;
     const event = { stream: "log/long", type: "log.said", data: { line: seq, text: `line ${seq}` } };
     if (seq % 50 === 20) {
-      journal.append(next(), [event, { stream: `order/${seq}`, type: "order.placed", data: { total: seq }, cause: journal.idAt(seq - 1), corr: `o-${seq}` }, { ...event, data: { line: -seq } }]);
+      journal.append(next(), [
+        event,
+        {
+          stream: `order/${seq}`,
+          type: "order.placed",
+          data: { total: seq },
+          cause: journal.idAt(seq - 1),
+          corr: `o-${seq}`,
+        },
+        { ...event, data: { line: -seq } },
+      ]);
     } else if (seq % 50 === 30) {
       const kept = journal.content(`kept at ${seq}`);
-      journal.append(next(), [{ stream: "note/3", type: "note.written", data: { text: kept, first: references[1] }, cause: journal.idAt(seq - 9) }]);
+      journal.append(next(), [
+        {
+          stream: "note/3",
+          type: "note.written",
+          data: { text: kept, first: references[1] },
+          cause: journal.idAt(seq - 9),
+        },
+      ]);
     } else journal.append(next(), [event]);
   }
   return journal.rows;
@@ -71,7 +95,8 @@ export function journalRows(): RawRows {
 /** Another journal with the same streams, to take entries from. */
 export function otherRows(): RawRows {
   const journal = new RawJournal(start, "testing/other");
-  for (let seq = 1; seq < 340; seq++) journal.append(start + seq * 1_000, [{ stream: "log/long", type: "log.said", data: { line: seq, other: true } }]);
+  for (let seq = 1; seq < 340; seq++)
+    journal.append(start + seq * 1_000, [{ stream: "log/long", type: "log.said", data: { line: seq, other: true } }]);
   return journal.rows;
 }
 
@@ -126,6 +151,18 @@ export function replaceCovered(rows: RawRows, position: number, change: (entry: 
   const { id, entry } = row(rows, position);
   rows.entries[position] = sealed(row(rows, position), change(String(entry)));
   resealAfter(rows, position, id);
+}
+
+/** Applies a change to a fresh journal and says what is found, with the first bad position and the exit code. */
+export async function attack(
+  change: (rows: RawRows) => void,
+): Promise<{ readonly found: string[]; readonly firstBad: number | null; readonly exitCode: number }> {
+  const rows = journalRows();
+  change(rows);
+  const report = await verifyRows(rows);
+  if (report.checked.entries !== rows.entries.length)
+    throw new Error(`checked ${report.checked.entries} of ${rows.entries.length} entries`);
+  return { found: codesOf(report), firstBad: report.firstBad, exitCode: report.exitCode };
 }
 
 /** Changes columns of a row. */

@@ -12,14 +12,21 @@ import { journalRows, start, verifyRows } from "./journal.js";
 /** The columns that are copies of what the entry says, or can be computed from it. `skew` is neither: it tells the writer how
  *  far its clock was behind, nothing outside attests it, and only its bounds can be checked. */
 const entryColumns = ["id", "stream", "rev", "before", "type", "at"] as const satisfies readonly (keyof RawEntry)[];
-const contentColumns = ["n", "digest", "media", "salt", "bytes", "plain"] as const satisfies readonly (keyof RawContent)[];
+const contentColumns = [
+  "n",
+  "digest",
+  "media",
+  "salt",
+  "bytes",
+  "plain",
+] as const satisfies readonly (keyof RawContent)[];
 
 /** Another value of the same kind: one bit of bytes or of text, another number. */
 function changed(value: unknown, where: number): unknown {
   if (typeof value === "number") return value + 1 + (where % 3);
   const bytes = Buffer.from(value as string | Uint8Array);
   const at = where % bytes.length;
-  bytes[at] = (bytes[at] ?? 0) ^ (1 << where % 8);
+  bytes[at] = (bytes[at] ?? 0) ^ (1 << (where % 8));
   return typeof value === "string" && !bytes.toString().includes("\ufffd") ? bytes.toString() : bytes;
 }
 
@@ -71,20 +78,25 @@ describe("whatever is changed is found", () => {
   test("any row of any table dropped, doubled or changed with its neighbour", async () => {
     const tables = ["entries", "streams", "types", "contents", "streamPages"] as const;
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...tables), fc.nat(), fc.constantFrom("drop", "double", "swap"), async (table, where, how) => {
-        const rows = journalRows();
-        const list = rows[table] as unknown[];
-        const at = where % list.length;
-        if (how === "swap") {
-          fc.pre(at + 1 < list.length);
-          [list[at], list[at + 1]] = [list[at + 1], list[at]];
-        } else list.splice(at, how === "drop" ? 1 : 0, ...(how === "drop" ? [] : [list[at]]));
-        fc.pre(how !== "swap" || table === "entries" || table === "contents"); // the order of the others says nothing
-        fc.pre(!(how === "drop" && table === "entries" && at === 339)); // a tail that was cut: only a checkpoint tells
-        const report = await verifyRows(rows);
-        expect(report.verdict).not.toBe("OK");
-        expect(report.exitCode).toBe(1);
-      }),
+      fc.asyncProperty(
+        fc.constantFrom(...tables),
+        fc.nat(),
+        fc.constantFrom("drop", "double", "swap"),
+        async (table, where, how) => {
+          const rows = journalRows();
+          const list = rows[table] as unknown[];
+          const at = where % list.length;
+          if (how === "swap") {
+            fc.pre(at + 1 < list.length);
+            [list[at], list[at + 1]] = [list[at + 1], list[at]];
+          } else list.splice(at, how === "drop" ? 1 : 0, ...(how === "drop" ? [] : [list[at]]));
+          fc.pre(how !== "swap" || table === "entries" || table === "contents"); // the order of the others says nothing
+          fc.pre(!(how === "drop" && table === "entries" && at === 339)); // a tail that was cut: only a checkpoint tells
+          const report = await verifyRows(rows);
+          expect(report.verdict).not.toBe("OK");
+          expect(report.exitCode).toBe(1);
+        },
+      ),
     );
   });
 });
@@ -107,7 +119,9 @@ describe("whatever is in order is accepted", () => {
         { requiredKeys: ["stream", "type"] },
       )
       .map((event) => event as RawEvent);
-  const histories = fc.array(fc.tuple(fc.nat(10_000), fc.array(events(eventData()), { minLength: 1, maxLength: 4 })), { maxLength: 12 });
+  const histories = fc.array(fc.tuple(fc.nat(10_000), fc.array(events(eventData()), { minLength: 1, maxLength: 4 })), {
+    maxLength: 12,
+  });
 
   test("any history, with the cheap step and without", async () => {
     await fc.assert(
@@ -129,7 +143,10 @@ test("two changes at once never hide each other", async () => {
     fc.asyncProperty(change, change, async ([one, oneColumn, oneWhere], [two, twoColumn, twoWhere]) => {
       fc.pre(one !== two);
       const rows: RawRows = journalRows();
-      for (const [position, column, where] of [[one, oneColumn, oneWhere], [two, twoColumn, twoWhere]] as const) {
+      for (const [position, column, where] of [
+        [one, oneColumn, oneWhere],
+        [two, twoColumn, twoWhere],
+      ] as const) {
         const row = rows.entries[position] as RawEntry;
         fc.pre(canChange(row[column]));
         rows.entries[position] = { ...row, [column]: changed(row[column], where) };

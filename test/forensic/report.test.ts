@@ -14,7 +14,8 @@ describe("the report as text", () => {
   test("of a journal in order", async () => {
     const text = formatReport(await verifyRows(journalRows()));
 
-    expect(text).toBe(`journal   testing/tampered   format 1   340 events   head ${String(row(journalRows(), 339).id).slice(0, 12)}
+    expect(text)
+      .toBe(`journal   testing/tampered   format 1   340 events   head ${String(row(journalRows(), 339).id).slice(0, 12)}
 ok        store      identifiers, tables, types and pages
 ok        genesis    #0 opens the journal, 3 events of its own
 ok        bytes      340 entries canonical, 340 ids
@@ -64,7 +65,10 @@ verdict   OK         340 entries checked
     setColumns(rows, 40, { id: hostile });
     rows.contents[1] = { ...rows.contents[1]!, digest: hostile };
     rows.problems.push({ code: "E_SCHEMA", where: hostile, message: hostile });
-    const reader: RawReader = { ...arrayRawReader(rows), evidence: async () => [{ name: `/tmp/${hostile}`, bytes: 1, sha256: "0".repeat(64) }] };
+    const reader: RawReader = {
+      ...arrayRawReader(rows),
+      evidence: async () => [{ name: `/tmp/${hostile}`, bytes: 1, sha256: "0".repeat(64) }],
+    };
     const text = formatReport(await verify(reader));
 
     expect(text.split("\n").length).toBeGreaterThan(8);
@@ -76,9 +80,15 @@ verdict   OK         340 entries checked
   test("of files says their hashes, whether a copy was read, and whether they are as they were", async () => {
     const files = [{ name: "state.ledger", bytes: 4_096, sha256: "5d".repeat(32) }];
     const still: RawReader = { ...arrayRawReader(journalRows()), copied: true, evidence: async () => files };
-    const moving: RawReader = { ...arrayRawReader(journalRows()), evidence: async () => files, unchanged: async () => false };
+    const moving: RawReader = {
+      ...arrayRawReader(journalRows()),
+      evidence: async () => files,
+      unchanged: async () => false,
+    };
 
-    expect(formatReport(await verify(still))).toContain(`file      state.ledger sha256 ${"5d".repeat(32)}   (read from a private copy, unchanged by this run)`);
+    expect(formatReport(await verify(still))).toContain(
+      `file      state.ledger sha256 ${"5d".repeat(32)}   (read from a private copy, unchanged by this run)`,
+    );
     expect(formatReport(await verify(moving))).toContain("(changed while this run read it)");
     expect(formatReport(await verify(still, { evidence: false }))).not.toContain("\nfile ");
   });
@@ -88,7 +98,14 @@ describe("the verdict", () => {
   test("J04 nothing checked is never in order: it says so, and how much was checked", async () => {
     for (const options of [{}, { level: "quick" }] as const) {
       const report = await verifyRows(noRows, options);
-      expect(report).toMatchObject({ verdict: "UNDECIDED", exitCode: 3, reason: "nothing to check", size: 0, head: null, checked: { entries: 0 } });
+      expect(report).toMatchObject({
+        verdict: "UNDECIDED",
+        exitCode: 3,
+        reason: "nothing to check",
+        size: 0,
+        head: null,
+        checked: { entries: 0 },
+      });
       expect(formatReport(report)).toContain("verdict   UNDECIDED   nothing to check; 0 entries checked");
       expect(formatReport(report)).not.toContain("\nok ");
     }
@@ -139,17 +156,23 @@ describe("the verdict", () => {
     expect(report.next[0]).toBe("runledger salvage -o NEW");
   });
 
-  test.each([0, 1, 175, 339])("T49 a page that cannot be read at #%d: how far it got, corruption, salvage", async (position) => {
-    const onEntry = (seq: unknown): void => {
-      if (seq === position) throw new LedgerError("STORE_DAMAGED", "reading failed: the file's pages do not hold together");
-    };
-    const report = await verify(arrayRawReader(journalRows(), { onEntry }));
+  test.each([0, 1, 175, 339])(
+    "T49 a page that cannot be read at #%d: how far it got, corruption, salvage",
+    async (position) => {
+      const onEntry = (seq: unknown): void => {
+        if (seq === position)
+          throw new LedgerError("STORE_DAMAGED", "reading failed: the file's pages do not hold together");
+      };
+      const report = await verify(arrayRawReader(journalRows(), { onEntry }));
 
-    expect(report).toMatchObject({ verdict: "CORRUPT", exitCode: 1, firstBad: position, size: 340 });
-    expect(codesOf(report)).toEqual([`E_CORRUPT#${position}`]);
-    expect(report.findings[0]?.message).toContain(position === 0 ? "no entry could be read" : `read up to #${position - 1}`);
-    expect(report.next[0]).toBe("runledger salvage -o NEW");
-  });
+      expect(report).toMatchObject({ verdict: "CORRUPT", exitCode: 1, firstBad: position, size: 340 });
+      expect(codesOf(report)).toEqual([`E_CORRUPT#${position}`]);
+      expect(report.findings[0]?.message).toContain(
+        position === 0 ? "no entry could be read" : `read up to #${position - 1}`,
+      );
+      expect(report.next[0]).toBe("runledger salvage -o NEW");
+    },
+  );
 
   test("a store that cannot be had decides nothing: its error is thrown as it is", async () => {
     const busy = new LedgerError("STORE_BUSY", "locked");
@@ -160,7 +183,10 @@ describe("the verdict", () => {
 
   test("a reader that never comes to an end is stopped", async () => {
     const reader = arrayRawReader(journalRows());
-    const stuck: RawReader = { ...reader, entries: async () => Array.from({ length: 1_000 }, () => row(journalRows(), 0)) };
+    const stuck: RawReader = {
+      ...reader,
+      entries: async () => Array.from({ length: 1_000 }, () => row(journalRows(), 0)),
+    };
     const report = await verify(stuck);
 
     expect(report.exitCode).toBe(1);
@@ -179,7 +205,13 @@ describe("quick", () => {
   test("looks at the first entry and the last 256 and says how many that were", async () => {
     const report = await verifyRows(journalRows(), { level: "quick" });
 
-    expect(report).toMatchObject({ verdict: "OK", exitCode: 0, checked: { entries: 257 }, size: 340, head: { position: 339 } });
+    expect(report).toMatchObject({
+      verdict: "OK",
+      exitCode: 0,
+      checked: { entries: 257 },
+      size: 340,
+      head: { position: 339 },
+    });
     expect(report.next).toEqual(["runledger verify --full"]);
     expect(formatReport(report)).toContain("quick: 257 of 340 entries looked at");
   });
@@ -216,7 +248,10 @@ describe("quick", () => {
     journal.append(start, [{ stream: "a/1", type: "a.b" }]);
 
     expect(alone).toMatchObject({ verdict: "OK", checked: { entries: 1 } });
-    expect(await verifyRows(journal.rows, { level: "quick" })).toMatchObject({ verdict: "OK", checked: { entries: 2 } });
+    expect(await verifyRows(journal.rows, { level: "quick" })).toMatchObject({
+      verdict: "OK",
+      checked: { entries: 2 },
+    });
   });
 });
 
@@ -228,16 +263,23 @@ describe("options", () => {
     [{ now: Number.NaN }, "options.now"],
     [{ deep: true }, "options"],
   ])("%j is refused", async (options, path) => {
-    await expect(verify(arrayRawReader(journalRows()), options as VerifyOptions)).rejects.toMatchObject({ code: "INVALID_ARGUMENT", details: { path } });
+    await expect(verify(arrayRawReader(journalRows()), options as VerifyOptions)).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      details: { path },
+    });
   });
 
   test("a signal stops it", async () => {
-    await expect(verify(arrayRawReader(journalRows()), { signal: AbortSignal.abort("enough") })).rejects.toMatchObject({ code: "ABORTED" });
+    await expect(verify(arrayRawReader(journalRows()), { signal: AbortSignal.abort("enough") })).rejects.toMatchObject({
+      code: "ABORTED",
+    });
   });
 
   test("progress is told, up to the end", async () => {
     const seen: string[] = [];
-    await verify(arrayRawReader(journalRows()), { onProgress: ({ phase, done, total }) => seen.push(`${phase} ${done}/${total}`) });
+    await verify(arrayRawReader(journalRows()), {
+      onProgress: ({ phase, done, total }) => seen.push(`${phase} ${done}/${total}`),
+    });
 
     expect(seen).toEqual(["entries 340/340", "contents 14/14"]);
   });

@@ -17,8 +17,8 @@ const place = { seq: 7, prev: id, txFirst: 6, txCount: 3, rev: 5, at: 1_790_000_
 function scanned(text: string): Partial<EntryFields> | null {
   const scanner = new EntryScanner();
   if (!scanner.scan(text)) return null;
-  const { at, cause, quotedStream, rev, seq, tv, txFirst, txCount, type } = scanner;
-  return { at, ...(cause === null ? {} : { cause }), stream: JSON.parse(quotedStream) as string, rev, seq, tv, tx: [txFirst, txCount], type };
+  const { at, cause, stream, rev, seq, tv, txFirst, txCount, type } = scanner;
+  return { at, ...(cause === null ? {} : { cause }), stream, rev, seq, tv, tx: [txFirst, txCount], type };
 }
 
 function parsed(text: string): Partial<EntryFields> | null {
@@ -53,8 +53,17 @@ const curious: readonly string[] = [
   entry("{}"),
   entry('{"a":1}'),
   entry('{"a":[0,1,-1,1.5,1e+21,-2.5e-7,5e-324,true,false,null,"x",[],{}],"b":{"c":{"d":[[]]}}}', allLabels),
-  entry(canonicalize({ "": 1, a: "\u0000\b\t\n\f\r\"\\\u001f\u007f", "a\n": "\u2028", "é": "😀", "\ufffd": "\ufffd", "€": 9_007_199_254_740_991 })),
-  entry(canonicalize({ "a\"": 1, "a\\": 2, aa: 3, "a\u007f": 4, "\ud83d\ude00": 5, "\ufb33": 6 })),
+  entry(
+    canonicalize({
+      "": 1,
+      a: '\u0000\b\t\n\f\r"\\\u001f\u007f',
+      "a\n": "\u2028",
+      é: "😀",
+      "\ufffd": "\ufffd",
+      "€": 9_007_199_254_740_991,
+    }),
+  ),
+  entry(canonicalize({ 'a"': 1, "a\\": 2, aa: 3, "a\u007f": 4, "\ud83d\ude00": 5, "\ufb33": 6 })),
   entry(canonicalize({ note: { $content: id, bytes: 12, n: 3 }, more: [{ $content: id, bytes: 0, n: 1 }] })),
   entry('{"$content":"no"}'),
   entry("{}", { actor: "\u007f" }),
@@ -73,7 +82,35 @@ describe("the scanner accepts exactly what parseEntry accepts", () => {
   });
 
   test("T01 after any one unit is changed, removed or put in, at every place of every curious entry", () => {
-    const units = ['"', "\\", ",", ":", "{", "}", "[", "]", "0", "1", "9", "-", ".", "e", "E", "+", "a", "A", "u", " ", "\n", "\u0000", "\u007f", "é", "\ud800", "\udc00", "\ufffd"];
+    const units = [
+      '"',
+      "\\",
+      ",",
+      ":",
+      "{",
+      "}",
+      "[",
+      "]",
+      "0",
+      "1",
+      "9",
+      "-",
+      ".",
+      "e",
+      "E",
+      "+",
+      "a",
+      "A",
+      "u",
+      " ",
+      "\n",
+      "\u0000",
+      "\u007f",
+      "é",
+      "\ud800",
+      "\udc00",
+      "\ufffd",
+    ];
     for (const text of curious) {
       for (let at = 0; at <= text.length; at++) {
         expectSame(text.slice(0, at) + text.slice(at + 1));
@@ -127,8 +164,16 @@ describe("the scanner accepts exactly what parseEntry accepts", () => {
     ["an empty meta", ',"prev"', ',"meta":{},"prev"'],
     ["a meta with a number", ',"prev"', ',"meta":{"a":1},"prev"'],
     ["a meta with an empty key", ',"prev"', ',"meta":{"":"a"},"prev"'],
-    ["a meta of 16 members", ',"prev"', `,"meta":${canonicalize(Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`k${index}`, ""])))},"prev"`],
-    ["a meta of 17 members", ',"prev"', `,"meta":${canonicalize(Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`k${index}`, ""])))},"prev"`],
+    [
+      "a meta of 16 members",
+      ',"prev"',
+      `,"meta":${canonicalize(Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`k${index}`, ""])))},"prev"`,
+    ],
+    [
+      "a meta of 17 members",
+      ',"prev"',
+      `,"meta":${canonicalize(Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`k${index}`, ""])))},"prev"`,
+    ],
     ["a meta of 2,048 bytes", ',"prev"', `,"meta":{"a":"${"x".repeat(2_048 - 8)}"},"prev"`],
     ["a meta of 2,049 bytes", ',"prev"', `,"meta":{"a":"${"x".repeat(2_048 - 7)}"},"prev"`],
     ["a meta of 2,049 bytes in fewer units", ',"prev"', `,"meta":{"a":"${"é".repeat(1_020)}x"},"prev"`],
@@ -159,7 +204,53 @@ describe("the scanner accepts exactly what parseEntry accepts", () => {
     expectSame(entry(`{"a":${"[".repeat(levels)}`));
   });
 
-  const numbers = ["0", "-0", "00", "1", "-1", "01", "1.0", "1.5", "1.50", "0.1", ".1", "1.", "1e2", "100", "1E2", "1e21", "1e+21", "1e+22", "1e-7", "0.000001", "0.0000001", "1e400", "-1e400", "NaN", "Infinity", "2e308", "5e-324", "4.9e-324", "9007199254740991", "9007199254740992", "9007199254740993", "-9007199254740991", "-9007199254740992", "999999999999999", "9999999999999999", "123456789012345680000", "1000000000000000000000", "0x10", "+1", "--1", "1-", "1e", "1e+", "0.1.2", ""];
+  const numbers = [
+    "0",
+    "-0",
+    "00",
+    "1",
+    "-1",
+    "01",
+    "1.0",
+    "1.5",
+    "1.50",
+    "0.1",
+    ".1",
+    "1.",
+    "1e2",
+    "100",
+    "1E2",
+    "1e21",
+    "1e+21",
+    "1e+22",
+    "1e-7",
+    "0.000001",
+    "0.0000001",
+    "1e400",
+    "-1e400",
+    "NaN",
+    "Infinity",
+    "2e308",
+    "5e-324",
+    "4.9e-324",
+    "9007199254740991",
+    "9007199254740992",
+    "9007199254740993",
+    "-9007199254740991",
+    "-9007199254740992",
+    "999999999999999",
+    "9999999999999999",
+    "123456789012345680000",
+    "1000000000000000000000",
+    "0x10",
+    "+1",
+    "--1",
+    "1-",
+    "1e",
+    "1e+",
+    "0.1.2",
+    "",
+  ];
   test.each(numbers)("T45 the number %j, alone, in a list and at the end of an object", (number) => {
     expectSame(entry(`{"a":${number}}`));
     expectSame(entry(`{"a":[${number},${number}]}`));
@@ -167,7 +258,10 @@ describe("the scanner accepts exactly what parseEntry accepts", () => {
   });
 
   test.runIf(hasVectors("jcs"))("T43 every row of the public list of spellings, as the data of an entry", () => {
-    const rows = JSON.parse(readVector("jcs/byte-level-canonical-check.json").toString()) as readonly { readonly inputB64: string; readonly desc: string }[];
+    const rows = JSON.parse(readVector("jcs/byte-level-canonical-check.json").toString()) as readonly {
+      readonly inputB64: string;
+      readonly desc: string;
+    }[];
     for (const { inputB64 } of rows) {
       const text = Buffer.from(inputB64, "base64").toString();
       expectSame(entry(text));
@@ -181,7 +275,17 @@ describe("the scanner accepts exactly what parseEntry accepts", () => {
         stream: streamNames(),
         type: eventTypes(),
         data: eventData(),
-        labels: fc.record({ actor: labels(), command: keys(), corr: keys(), cause: fc.constant(id), fence: fc.tuple(keys(), fc.constant(1), fc.integer({ min: 1 })), meta: metas() }, { requiredKeys: [] }),
+        labels: fc.record(
+          {
+            actor: labels(),
+            command: keys(),
+            corr: keys(),
+            cause: fc.constant(id),
+            fence: fc.tuple(keys(), fc.constant(1), fc.integer({ min: 1 })),
+            meta: metas(),
+          },
+          { requiredKeys: [] },
+        ),
       })
       .filter(({ type }) => type.length <= 128)
       .map(({ stream, type, data, labels: given }) => entry(canonicalize(data), given, stream, type));
@@ -198,25 +302,47 @@ describe("the scanner accepts exactly what parseEntry accepts", () => {
 });
 
 test("the scanner finds the content references that the parser finds, in their order", () => {
-  const reference = fc.record({ $content: fc.constantFrom(id, "ab".repeat(32)), bytes: fc.nat(100), n: fc.integer({ min: 1, max: 9 }) });
+  const reference = fc.record({
+    $content: fc.constantFrom(id, "ab".repeat(32)),
+    bytes: fc.nat(100),
+    n: fc.integer({ min: 1, max: 9 }),
+  });
   const values = fc.letrec<{ value: unknown }>((tie) => ({
-    value: fc.oneof({ depthSize: "small" }, fc.integer(), reference, fc.array(tie("value"), { maxLength: 3 }), fc.dictionary(fc.string({ maxLength: 3 }), tie("value"), { maxKeys: 3 })),
+    value: fc.oneof(
+      { depthSize: "small" },
+      fc.integer(),
+      reference,
+      fc.array(tie("value"), { maxLength: 3 }),
+      fc.dictionary(fc.string({ maxLength: 3 }), tie("value"), { maxKeys: 3 }),
+    ),
   })).value;
   fc.assert(
-    fc.property(fc.dictionary(fc.string({ maxLength: 3 }).filter((key) => key !== "__proto__"), values), (data) => {
-      const scanner = new EntryScanner();
-      let text: string;
-      try {
-        text = entry(canonicalize(data));
-      } catch {
-        return; // a nested __proto__
-      }
-      expect(scanner.scan(text)).toBe(true);
-      expect(scanner.references).toEqual(contentReferences(parseEntry(text).data));
-      expect(scanner.brokenReference).toBe(false);
-    }),
+    fc.property(
+      fc.dictionary(
+        fc.string({ maxLength: 3 }).filter((key) => key !== "__proto__"),
+        values,
+      ),
+      (data) => {
+        const scanner = new EntryScanner();
+        let text: string;
+        try {
+          text = entry(canonicalize(data));
+        } catch {
+          return; // a nested __proto__
+        }
+        expect(scanner.scan(text)).toBe(true);
+        expect(scanner.references).toEqual(contentReferences(parseEntry(text).data));
+        expect(scanner.brokenReference).toBe(false);
+      },
+    ),
   );
-  for (const broken of ['{"$content":"no"}', `{"$content":"${id}","bytes":1}`, `{"$content":"${id}","bytes":-1,"n":1}`, `{"$content":"${id}","a":1,"bytes":1,"n":1}`, `{"!":1,"$content":"${id}","bytes":1,"n":1}`]) {
+  for (const broken of [
+    '{"$content":"no"}',
+    `{"$content":"${id}","bytes":1}`,
+    `{"$content":"${id}","bytes":-1,"n":1}`,
+    `{"$content":"${id}","a":1,"bytes":1,"n":1}`,
+    `{"!":1,"$content":"${id}","bytes":1,"n":1}`,
+  ]) {
     const scanner = new EntryScanner();
     scanner.scan(entry(`{"a":${broken}}`));
     expect(scanner.brokenReference, broken).toBe(true);

@@ -12,7 +12,14 @@ const id = "9f".repeat(32);
 
 function entry(data: object | string, given: EntryLabels = {}, at = 1_790_000_000_123): string {
   const text = typeof data === "string" ? data : canonicalize(data);
-  return encodeEntry(entryTemplate("run/r-1", "run.started", 1, given), text, { seq: 7, prev: id, txFirst: 7, txCount: 1, rev: 5, at });
+  return encodeEntry(entryTemplate("run/r-1", "run.started", 1, given), text, {
+    seq: 7,
+    prev: id,
+    txFirst: 7,
+    txCount: 1,
+    rev: 5,
+    at,
+  });
 }
 
 function learned(...texts: readonly string[]): Shapes {
@@ -28,12 +35,25 @@ function expectSound(shapes: Shapes, text: string): boolean {
   const [scanner, skipper] = [new EntryScanner(), new EntryScanner()];
   expect(scanner.scanToPrev(text), text).toBe(end);
   expect(skipper.skipToPrev(text, end), text).toBe(end);
-  expect([skipper.at, skipper.cause, skipper.replacement, skipper.brokenReference], text).toEqual([scanner.at, scanner.cause, scanner.replacement, scanner.brokenReference]);
+  expect([skipper.at, skipper.cause, skipper.replacement, skipper.brokenReference], text).toEqual([
+    scanner.at,
+    scanner.cause,
+    scanner.replacement,
+    scanner.brokenReference,
+  ]);
   expect(scanner.references).toEqual([]);
   return true;
 }
 
-const typical = { attempt: 3, done: true, durationMs: 1_234.5, list: [1, 2], nested: { a: "x", b: null }, output: "0a1b", rows: [{ k: 1 }, { k: 2 }] };
+const typical = {
+  attempt: 3,
+  done: true,
+  durationMs: 1_234.5,
+  list: [1, 2],
+  nested: { a: "x", b: null },
+  output: "0a1b",
+  rows: [{ k: 1 }, { k: 2 }],
+};
 const allLabels: EntryLabels = { actor: "ann", cause: id, command: "c 1", corr: "o-7", fence: ["run/r-1", 1, 2] };
 
 describe("a shape", () => {
@@ -80,7 +100,30 @@ describe("a shape", () => {
     expect(learned(entry({ a: "x" })).match(entry({ a: "x".repeat(entryBytesMax) }))).toBe(-1);
   });
 
-  const numbers = ["0", "-0", "00", "01", "-01", "1.0", "1.50", ".5", "5.", "0.5", "-0.5", "0.000001", "0.0000001", "0.0000012", "12345678.123456", "99999999.999999", "123456789012345", "-123456789012345", "1e5", "1E5", "+1", "1e-7"];
+  const numbers = [
+    "0",
+    "-0",
+    "00",
+    "01",
+    "-01",
+    "1.0",
+    "1.50",
+    ".5",
+    "5.",
+    "0.5",
+    "-0.5",
+    "0.000001",
+    "0.0000001",
+    "0.0000012",
+    "12345678.123456",
+    "99999999.999999",
+    "123456789012345",
+    "-123456789012345",
+    "1e5",
+    "1E5",
+    "+1",
+    "1e-7",
+  ];
   test.each(numbers)("takes the number %s only when it is canonical", (number) => {
     const shapes = learned(entry({ a: 1, b: [1] }));
 
@@ -92,7 +135,30 @@ describe("a shape", () => {
     const shapes = learned(text);
     let matches = 0;
     for (let at = 0; at <= text.indexOf(',"prev"') + 9; at++) {
-      for (const unit of ["", '"', "\\", ",", ":", "{", "}", "[", "]", "0", "1", "9", "-", ".", "e", "a", "A", " ", "\n", "\u007f", "é", "\ud800"]) {
+      for (const unit of [
+        "",
+        '"',
+        "\\",
+        ",",
+        ":",
+        "{",
+        "}",
+        "[",
+        "]",
+        "0",
+        "1",
+        "9",
+        "-",
+        ".",
+        "e",
+        "a",
+        "A",
+        " ",
+        "\n",
+        "\u007f",
+        "é",
+        "\ud800",
+      ]) {
         if (expectSound(shapes, text.slice(0, at) + unit + text.slice(at + 1))) matches++;
         if (expectSound(shapes, text.slice(0, at) + unit + text.slice(at))) matches++;
       }
@@ -102,7 +168,13 @@ describe("a shape", () => {
 
   test("of any entry, against any other entry and any one unit changed", () => {
     const texts = fc
-      .record({ data: fc.oneof(eventData(), fc.constant(typical)), given: fc.record({ actor: labels(), cause: fc.constant(id), command: keys(), corr: keys(), meta: metas() }, { requiredKeys: [] }) })
+      .record({
+        data: fc.oneof(eventData(), fc.constant(typical)),
+        given: fc.record(
+          { actor: labels(), cause: fc.constant(id), command: keys(), corr: keys(), meta: metas() },
+          { requiredKeys: [] },
+        ),
+      })
       .map(({ data, given }) => entry(data, given));
     fc.assert(
       fc.property(texts, texts, fc.nat(), fc.string({ unit: "binary", maxLength: 1 }), (one, other, at, unit) => {

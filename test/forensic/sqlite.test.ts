@@ -9,6 +9,7 @@ import { formatReport, verify } from "../../src/forensic/index.js";
 import type { VerifyOptions, VerifyReport } from "../../src/forensic/index.js";
 import { content, defineEvents, openLedger, openRawReader } from "../../src/index.js";
 import { entryId } from "../../src/journal/entry.js";
+import { LedgerError } from "../../src/kernel/errors.js";
 import type { RawReader } from "../../src/journal/raw-reader.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
 import { emptyDirectory } from "../store/place.js";
@@ -22,12 +23,24 @@ beforeAll(async () => {
   const directory = execFileSync("mktemp", ["-d"]).toString().trim();
   template = join(directory, "state.ledger");
   const clock = manualClock();
-  const ledger = await openLedger(template, { clock, events: [defineEvents("order", { open: true }, { "order.placed": {} })] });
+  const ledger = await openLedger(template, {
+    clock,
+    events: [defineEvents("order", { open: true }, { "order.placed": {} })],
+  });
   const placed = await ledger.append("order/1", [{ type: "order.placed", data: { total: 1 } }], { actor: "ann" });
   const cause = { position: placed.position, id: placed.ids[0] ?? "" };
   for (let line = 0; line < 280; line++) {
-    await ledger.append("log/long", [{ type: "log.said", data: { line, text: "é".repeat(line % 3) } }], line % 40 === 9 ? { cause } : {});
-    if (line % 40 === 19) await ledger.append("note/1", [{ type: "note.written", data: { text: content(`note ${line}`), long: content("x".repeat(2_000)) } }, { type: "note.read" }, { type: "note.read" }]);
+    await ledger.append(
+      "log/long",
+      [{ type: "log.said", data: { line, text: "é".repeat(line % 3) } }],
+      line % 40 === 9 ? { cause } : {},
+    );
+    if (line % 40 === 19)
+      await ledger.append("note/1", [
+        { type: "note.written", data: { text: content(`note ${line}`), long: content("x".repeat(2_000)) } },
+        { type: "note.read" },
+        { type: "note.read" },
+      ]);
   }
   await ledger.append("log/odd", [{ type: "log.said", data: { text: "\ufffd" } }]);
   await ledger.close();
@@ -67,12 +80,24 @@ test("the file that is attacked is in order before, and the same after", async (
 test("a file that changes while it is verified is said to have changed", async () => {
   const file = fresh();
   const reader = await openRawReader(file);
-  const changing: RawReader = { ...bound(reader), types: async () => (writeFileSync(file, readFileSync(file)), reader.types()) };
+  const changing: RawReader = {
+    ...bound(reader),
+    types: async () => {
+      writeFileSync(file, readFileSync(file));
+      return reader.types();
+    },
+  };
   const report = await verify(changing);
   await reader.close();
 
   expect(report.evidence.unchanged).toBe(false);
 });
+
+/** The code of a refusal; anything else is a bug. */
+function codeOf(error: unknown): string {
+  if (error instanceof LedgerError) return error.code;
+  throw error;
+}
 
 /** The methods of a reader, to be replaced one by one. */
 function bound(reader: RawReader): RawReader {
@@ -102,15 +127,49 @@ describe("rows changed by a second connection", () => {
 
   test.each(places)("T01 T02 T09 T13 T16 T33 T59 each changes #%d", async (position) => {
     const attacks: readonly (readonly [how: string, attack: (file: string) => void, codes: readonly string[]])[] = [
-      ["one character", (file) => damage(file, "UPDATE entries SET entry = replace(entry, '\"tv\":1', '\"tv\":2') WHERE seq = ?", position), [`E_ID#${position}`]],
-      ["sealed", (file) => sealed(file, position, (entry) => entry.replace('"tv":1', '"tv":2')), [`E_PREV#${position + 1}`]],
-      ["another format, sealed", (file) => sealed(file, position, (entry) => entry.replace('"v":1}', '"v":2}')), [`E_FORMAT_VERSION#${position}`, `E_PREV#${position + 1}`]],
-      ["a space, sealed", (file) => sealed(file, position, (entry) => entry.replace('"tv":1', '"tv": 1')), [`E_CANON#${position}`, `E_PREV#${position + 1}`]],
+      [
+        "one character",
+        (file) =>
+          damage(file, "UPDATE entries SET entry = replace(entry, '\"tv\":1', '\"tv\":2') WHERE seq = ?", position),
+        [`E_ID#${position}`],
+      ],
+      [
+        "sealed",
+        (file) => sealed(file, position, (entry) => entry.replace('"tv":1', '"tv":2')),
+        [`E_PREV#${position + 1}`],
+      ],
+      [
+        "another format, sealed",
+        (file) => sealed(file, position, (entry) => entry.replace('"v":1}', '"v":2}')),
+        [`E_FORMAT_VERSION#${position}`, `E_PREV#${position + 1}`],
+      ],
+      [
+        "a space, sealed",
+        (file) => sealed(file, position, (entry) => entry.replace('"tv":1', '"tv": 1')),
+        [`E_CANON#${position}`, `E_PREV#${position + 1}`],
+      ],
       ["dropped", (file) => damage(file, "DELETE FROM entries WHERE seq = ?", position), [`E_SEQ_GAP#${position}`]],
-      ["its id", (file) => damage(file, "UPDATE entries SET id = zeroblob(32) WHERE seq = ?", position), [`E_ID#${position}`]],
-      ["its revision", (file) => damage(file, "UPDATE entries SET rev = rev + 1 WHERE seq = ?", position), [`E_COLUMN#${position}`]],
-      ["its time", (file) => damage(file, "UPDATE entries SET at = at + 1 WHERE seq = ?", position), [`E_COLUMN#${position}`]],
-      ["bytes that are no text", (file) => damage(file, "UPDATE entries SET entry = CAST(CAST(entry AS BLOB) || x'ff' AS TEXT) WHERE seq = ?", position), [`E_ID#${position}`, `E_CANON#${position}`]],
+      [
+        "its id",
+        (file) => damage(file, "UPDATE entries SET id = zeroblob(32) WHERE seq = ?", position),
+        [`E_ID#${position}`],
+      ],
+      [
+        "its revision",
+        (file) => damage(file, "UPDATE entries SET rev = rev + 1 WHERE seq = ?", position),
+        [`E_COLUMN#${position}`],
+      ],
+      [
+        "its time",
+        (file) => damage(file, "UPDATE entries SET at = at + 1 WHERE seq = ?", position),
+        [`E_COLUMN#${position}`],
+      ],
+      [
+        "bytes that are no text",
+        (file) =>
+          damage(file, "UPDATE entries SET entry = CAST(CAST(entry AS BLOB) || x'ff' AS TEXT) WHERE seq = ?", position),
+        [`E_ID#${position}`, `E_CANON#${position}`],
+      ],
     ];
     for (const [how, attack, codes] of attacks) {
       const file = fresh();
@@ -118,7 +177,9 @@ describe("rows changed by a second connection", () => {
       const report = await verifyFile(file);
       expect(codesOf(report), how).toEqual(codes);
       expect(report.exitCode, how).toBe(1);
-      expect(formatReport(report), how).toMatch(new RegExp(`verdict +TAMPERED.*first at #${(codes[0] ?? "").split("#")[1]};`));
+      expect(formatReport(report), how).toMatch(
+        new RegExp(`verdict +TAMPERED.*first at #${(codes[0] ?? "").split("#")[1]};`),
+      );
     }
   });
 
@@ -126,10 +187,18 @@ describe("rows changed by a second connection", () => {
     const file = fresh();
     const database = new Database(file);
     const seq = database.prepare("SELECT max(seq) FROM entries").pluck().get() as number;
-    const entry = database.prepare("SELECT hex(CAST(entry AS BLOB)) FROM entries WHERE seq = ?").pluck().get(seq) as string;
+    const entry = database
+      .prepare("SELECT hex(CAST(entry AS BLOB)) FROM entries WHERE seq = ?")
+      .pluck()
+      .get(seq) as string;
     database.close();
     expect(entry).toContain("EFBFBD");
-    damage(file, "UPDATE entries SET entry = CAST(unhex(?) AS TEXT) WHERE seq = ?", entry.replace("EFBFBD", bytes), seq);
+    damage(
+      file,
+      "UPDATE entries SET entry = CAST(unhex(?) AS TEXT) WHERE seq = ?",
+      entry.replace("EFBFBD", bytes),
+      seq,
+    );
 
     expect(codesOf(await verifyFile(file))).toEqual([`E_ID#${seq}`, `E_CANON#${seq}`]);
   });
@@ -141,7 +210,11 @@ describe("rows changed by a second connection", () => {
     ["its digest", "UPDATE contents SET digest = zeroblob(32) WHERE n = 1", "E_COLUMN"],
     ["its plain hash", "UPDATE contents SET plain = zeroblob(32) WHERE plain IS NOT NULL", "E_COLUMN"],
     ["its row", "DELETE FROM contents WHERE n = 1", "E_CONTENT_MISSING"],
-    ["its state", "UPDATE contents SET media = NULL, salt = NULL, bytes = NULL, plain = NULL, erased = 3 WHERE n = 1", "E_ERASURE"],
+    [
+      "its state",
+      "UPDATE contents SET media = NULL, salt = NULL, bytes = NULL, plain = NULL, erased = 3 WHERE n = 1",
+      "E_ERASURE",
+    ],
     ["a stream's name", "UPDATE streams SET name = 'log/other' WHERE name = 'log/long'", "E_COLUMN"],
     ["a stream's revision", "UPDATE streams SET rev = rev + 1 WHERE name = 'log/long'", "E_COLUMN"],
     ["a type's name", "UPDATE types SET name = 'log.heard' WHERE name = 'log.said'", "E_COLUMN"],
@@ -156,33 +229,47 @@ describe("rows changed by a second connection", () => {
     expect(report).toMatchObject({ verdict: "TAMPERED", exitCode: 1 });
   });
 
-  test.runIf(spawnSync("sqlite3", ["-version"]).status === 0)("any one character of an entry, changed in the sqlite3 shell", async () => {
-    const database = new Database(template, { readonly: true });
-    const lengths = database.prepare("SELECT length(entry) FROM entries ORDER BY seq").pluck().all() as number[];
-    database.close();
-    await fc.assert(
-      fc.asyncProperty(fc.nat(lengths.length - 1), fc.nat(), async (position, where) => {
-        const file = fresh();
-        const at = 1 + (where % (lengths[position] ?? 1));
-        const change = `substr(entry, 1, ${at - 1}) || char(unicode(substr(entry, ${at}, 1)) + 1) || substr(entry, ${at + 1})`;
-        execFileSync("sqlite3", [file, `DROP TRIGGER entries_no_update; UPDATE entries SET entry = ${change} WHERE seq = ${position};`]);
-        const report = await verifyFile(file);
-        expect(codesOf(report)).toContain(`E_ID#${position}`);
-        expect(codesOf(report)).toContain("E_SCHEMA"); // the trigger is gone
-        expect(report.exitCode).toBe(1);
-      }),
-      { numRuns: process.env.RUNLEDGER_LONG === "1" ? 300 : 12 },
-    );
-  });
+  test.runIf(spawnSync("sqlite3", ["-version"]).status === 0)(
+    "any one character of an entry, changed in the sqlite3 shell",
+    async () => {
+      const database = new Database(template, { readonly: true });
+      const lengths = database.prepare("SELECT length(entry) FROM entries ORDER BY seq").pluck().all() as number[];
+      database.close();
+      await fc.assert(
+        fc.asyncProperty(fc.nat(lengths.length - 1), fc.nat(), async (position, where) => {
+          const file = fresh();
+          const at = 1 + (where % (lengths[position] ?? 1));
+          const change = `substr(entry, 1, ${at - 1}) || char(unicode(substr(entry, ${at}, 1)) + 1) || substr(entry, ${at + 1})`;
+          execFileSync("sqlite3", [
+            file,
+            `DROP TRIGGER entries_no_update; UPDATE entries SET entry = ${change} WHERE seq = ${position};`,
+          ]);
+          const report = await verifyFile(file);
+          expect(codesOf(report)).toContain(`E_ID#${position}`);
+          expect(codesOf(report)).toContain("E_SCHEMA"); // the trigger is gone
+          expect(report.exitCode).toBe(1);
+        }),
+        { numRuns: process.env.RUNLEDGER_LONG === "1" ? 300 : 12 },
+      );
+    },
+  );
 });
 
 describe("T47 the SQL layer", () => {
   const rename = "ALTER TABLE entries RENAME TO kept;";
   const layers: readonly (readonly [how: string, sql: string, code: string])[] = [
-    ["a view in place of the table", `${rename} CREATE VIEW entries AS SELECT * FROM kept WHERE seq <> 150`, "E_SCHEMA"],
+    [
+      "a view in place of the table",
+      `${rename} CREATE VIEW entries AS SELECT * FROM kept WHERE seq <> 150`,
+      "E_SCHEMA",
+    ],
     ["a table without types", `${rename} CREATE TABLE entries AS SELECT * FROM kept; DROP TABLE kept`, "E_SCHEMA"],
     ["a generated column", "ALTER TABLE entries ADD COLUMN twice INTEGER AS (rev * 2)", "E_SCHEMA"],
-    ["a trigger that rewrites", "CREATE TRIGGER rewrite AFTER INSERT ON entries BEGIN UPDATE streams SET rev = 0; END", "E_SCHEMA"],
+    [
+      "a trigger that rewrites",
+      "CREATE TRIGGER rewrite AFTER INSERT ON entries BEGIN UPDATE streams SET rev = 0; END",
+      "E_SCHEMA",
+    ],
     ["a table more", "CREATE TABLE entries_2 (seq)", "E_SCHEMA"],
     ["an index more", "CREATE INDEX more ON entries (rev)", "E_SCHEMA"],
     ["no table", `${rename} DROP TABLE streams`, "E_SCHEMA"],
@@ -195,7 +282,7 @@ describe("T47 the SQL layer", () => {
     database.close();
     const found = await verifyFile(file).then(
       (report) => ({ code: report.findings[0]?.code, exitCode: report.exitCode }),
-      (error: { code: string }) => ({ code: error.code, exitCode: 3 }),
+      (error: unknown) => ({ code: codeOf(error), exitCode: 3 }),
     );
 
     // A file that is not ours is refused before anything in it is judged; both are never "OK".
@@ -217,10 +304,17 @@ describe("T47 the SQL layer", () => {
     const database = new Database(file);
     database.unsafeMode(true);
     const original = database.prepare("SELECT sql FROM sqlite_schema WHERE name = 'entries'").pluck().get() as string;
-    const triggers = database.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as { name: string; sql: string }[];
+    const triggers = database.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as {
+      name: string;
+      sql: string;
+    }[];
     for (const { name } of triggers) database.exec(`DROP TRIGGER ${name}`);
     database.pragma("writable_schema = ON");
-    const loose = original.replace(") STRICT", ")").replaceAll(/INTEGER(?! PRIMARY KEY)|TEXT|BLOB/g, "").replaceAll(" NOT NULL", "").replace("CHECK (length(id) = 32)", "");
+    const loose = original
+      .replace(") STRICT", ")")
+      .replaceAll(/INTEGER(?! PRIMARY KEY)|TEXT|BLOB/g, "")
+      .replaceAll(" NOT NULL", "")
+      .replace("CHECK (length(id) = 32)", "");
     database.prepare("UPDATE sqlite_schema SET sql = ? WHERE name = 'entries'").run(loose);
     database.close();
     const again = new Database(file);
@@ -260,10 +354,7 @@ describe("T49 the file itself", () => {
   test.each([0.25, 0.5, 0.95])("a file cut off at %d of its length", async (fraction) => {
     const file = fresh();
     truncateSync(file, pageOf(file, fraction) * 4_096);
-    const verdict = await verifyFile(file).then(
-      (report) => report.verdict,
-      (error: { code: string }) => error.code,
-    );
+    const verdict = await verifyFile(file).then((report) => report.verdict, codeOf);
 
     // SQLite does not open a file that is shorter than its header says.
     expect(["CORRUPT", "STORE_DAMAGED"]).toContain(verdict);
@@ -273,7 +364,13 @@ describe("T49 the file itself", () => {
     const dump = (file: string): unknown => {
       const database = new Database(file, { readonly: true });
       try {
-        return ["SELECT * FROM entries ORDER BY seq", "SELECT * FROM contents ORDER BY n", "SELECT * FROM streams ORDER BY id", "SELECT * FROM types ORDER BY id", "SELECT * FROM stream_pages ORDER BY stream, page"].map((sql) => database.prepare(sql).raw().all());
+        return [
+          "SELECT * FROM entries ORDER BY seq",
+          "SELECT * FROM contents ORDER BY n",
+          "SELECT * FROM streams ORDER BY id",
+          "SELECT * FROM types ORDER BY id",
+          "SELECT * FROM stream_pages ORDER BY stream, page",
+        ].map((sql) => database.prepare(sql).raw().all());
       } finally {
         database.close();
       }
@@ -285,10 +382,7 @@ describe("T49 the file itself", () => {
         const bytes = readFileSync(file);
         bytes[at] = (bytes[at] ?? 0) ^ flip;
         writeFileSync(file, bytes);
-        const verdict = await verifyFile(file).then(
-          (report) => report.verdict,
-          (error: { code?: string }) => error.code ?? String(error),
-        );
+        const verdict = await verifyFile(file).then((report) => report.verdict, codeOf);
         if (verdict === "OK") expect(dump(file)).toEqual(original);
         expect(verdict).toMatch(/^(OK|TAMPERED|CORRUPT|UNDECIDED|[A-Z]+_[A-Z_]+)$/);
       }),
@@ -307,16 +401,17 @@ describe("J04 what is no ledger", () => {
 
   test("J04 an empty file, an empty database, another schema: no verdict that is OK", async () => {
     const directory = emptyDirectory();
-    const [empty, blank, other] = ["empty", "blank", "other"].map((name) => join(directory, name)) as [string, string, string];
+    const [empty, blank, other] = ["empty", "blank", "other"].map((name) => join(directory, name)) as [
+      string,
+      string,
+      string,
+    ];
     writeFileSync(empty, "");
     new Database(blank).exec("VACUUM").close();
     new Database(other).exec("CREATE TABLE entries (seq INTEGER PRIMARY KEY, entry TEXT)").close();
     for (const file of [empty, blank, other]) {
       const before = readFileSync(file);
-      const verdict = await verifyFile(file).then(
-        (report) => report.verdict,
-        (error: { code: string }) => error.code,
-      );
+      const verdict = await verifyFile(file).then((report) => report.verdict, codeOf);
       expect(["NOT_FOUND", "STORE_FOREIGN"]).toContain(verdict);
       expect(readFileSync(file)).toEqual(before);
     }

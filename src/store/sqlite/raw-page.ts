@@ -14,24 +14,22 @@ export function plainPage(statements: RawStatements, after: number, limit: numbe
   });
 }
 
-/** The same page in two values a row less work; null when its values are not all of the classes that they must be. */
+/** The same page in two values a row less work; null when its values are not all of the classes that they must be, or
+ *  positions are missing. */
 export function soundPage(statements: RawStatements, after: number, limit: number): RawEntry[] | null {
   const texts = statements.entryTexts.all(after, limit) as unknown[];
   if (texts.length === 0) return [];
   const columns = readColumns(statements, after, limit);
   if (columns === null) return null;
-  const [idText, soundIds, ...lists] = columns;
+  const [idText, soundIds, first, last, ...lists] = columns;
   // In JSON a fraction has a point and text has quotes.
   if (soundIds !== texts.length || lists.some((list) => list.includes(".") || list.includes(`"`))) return null;
-  if (texts.some((text) => typeof text !== "string")) return null;
-  const [seqs, streams, revs, befores, types, ats, skews] = lists.map((list) => JSON.parse(list) as unknown[]) as Lists;
+  if (last - first !== texts.length - 1 || texts.some((text) => typeof text !== "string")) return null;
+  const [streams, revs, befores, types, ats, skews] = lists.map((list) => JSON.parse(list) as unknown[]) as Lists;
   const ids = idText.toLowerCase();
-  let previous = after;
   const entries: RawEntry[] = [];
   for (let index = 0; index < texts.length; index++) {
-    const seq = seqs[index];
-    if (typeof seq !== "number" || seq <= previous) return null;
-    previous = seq;
+    const seq = first + index;
     entries.push({
       seq,
       id: ids.slice(index * 64, index * 64 + 64),
@@ -48,7 +46,6 @@ export function soundPage(statements: RawStatements, after: number, limit: numbe
 }
 
 type Lists = [
-  seqs: unknown[],
   streams: unknown[],
   revs: unknown[],
   befores: unknown[],
@@ -56,8 +53,8 @@ type Lists = [
   ats: unknown[],
   skews: unknown[],
 ];
-// As the statement selects them: the ids in one text, how many of them are sound, and seven lists in JSON.
-type Columns = [string, number, string, string, string, string, string, string, string];
+// As the statement selects them: the ids in one text, how many of them are sound, first and last position, lists in JSON.
+type Columns = [string, number, number, number, string, string, string, string, string, string];
 
 function readColumns(statements: RawStatements, after: number, limit: number): Columns | null {
   try {
