@@ -14,5 +14,5 @@ for await (const event of ledger.readStream("order/7")) {
 }
 
 const report = await ledger.verify();
-console.log(`${report.verdict}: ${report.size} events, head ${report.head?.slice(0, 12)}`);
+console.log(`${report.verdict}: ${report.size} events, head ${report.head?.id.slice(0, 12)}`);
 await ledger.close();
