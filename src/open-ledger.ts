@@ -1,4 +1,5 @@
 /** The one place that chooses a store by its location. */
+import { types } from "node:util";
 import { Ledger } from "./api/ledger.js";
 import { Areas } from "./engine/areas.js";
 import { Engine } from "./engine/engine.js";
@@ -130,7 +131,9 @@ function guarded(hook: ((event: Diagnostic) => void) | undefined): (event: Diagn
   if (hook === undefined) return () => {};
   return (event) => {
     try {
-      hook(event);
+      const answer: unknown = hook(event);
+      // An async function fits the type too, and its rejection would end the process.
+      if (types.isPromise(answer)) answer.catch(() => {});
     } catch {
       // The hook's own trouble; the contract says that it is dropped.
     }

@@ -2,7 +2,7 @@
  *  holds no snapshot between its pages, so that it can take as long as it likes without holding anybody up. */
 import type { JsonObject } from "../kernel/canonical.js";
 import { invalid, invariant, LedgerError } from "../kernel/errors.js";
-import { checkMembers, parseInteger } from "../kernel/members.js";
+import { checkMembers, checkSignal, parseInteger } from "../kernel/members.js";
 import { kindOf, parseArea, parseStream, parseType } from "../kernel/names.js";
 import type { DecodedEntry } from "../journal/stored.js";
 import { decodeStored } from "../journal/stored.js";
@@ -111,6 +111,8 @@ async function* iterate(store: Store, areas: Areas, plan: Plan): AsyncGenerator<
       if (--left === 0) return;
     }
     next = page.next;
+    // A store may answer without ever leaving the event loop to others: timers, requests, appends.
+    if (next !== null) await new Promise((resolve) => setImmediate(resolve));
   } while (next !== null);
 }
 
@@ -193,6 +195,7 @@ function parseCommon(options: {
   if (unknown !== "accept" && unknown !== "ignore" && unknown !== "error" && typeof unknown !== "function") {
     throw invalid("options.unknown", '"accept", "ignore", "error" or a function', unknown);
   }
+  checkSignal(options.signal, "options.signal");
   return {
     limit: options.limit === undefined ? Infinity : parseInteger(options.limit, "options.limit", 1),
     unknown,

@@ -56,7 +56,7 @@ export function toContent(value: unknown, path: string, media?: string): Content
   if (media !== undefined) parseMedia(media, `${path} media type`);
   if (types.isUint8Array(value)) {
     checkSize(value.length, path);
-    const bytes = new Uint8Array(value); // a copy: the caller's buffer may change before it is written
+    const bytes = copyOf(value, path);
     if (media === jsonMedia) parseCanonical(bytes, path);
     return new ContentValue(media ?? bytesMedia, bytes);
   }
@@ -70,6 +70,16 @@ export function toContent(value: unknown, path: string, media?: string): Content
   const text = canonicalText(value, { path });
   checkSize(Buffer.byteLength(text), path);
   return new ContentValue(jsonMedia, Buffer.from(text));
+}
+
+/** A copy: the caller's buffer may change before it is written. It may also be gone: sent to a worker. */
+function copyOf(bytes: Uint8Array, path: string): Uint8Array {
+  try {
+    return new Uint8Array(bytes);
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause;
+    throw invalid(path, "bytes whose buffer is still there", "a detached buffer");
+  }
 }
 
 /** Was it made by `content()`? */

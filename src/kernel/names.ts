@@ -1,5 +1,5 @@
 /** Names and keys, parsed once at the edge. Sources: design sections 4, 6 and 14; rows G-01 to G-06 and D-01. */
-import { describe, invalid, limit } from "./errors.js";
+import { invalid, limit } from "./errors.js";
 import { keyUnitsMax, nameUnitsMax } from "./limits.js";
 
 declare const brand: unique symbol;
@@ -106,7 +106,6 @@ function parseText(value: unknown, path: string, unitsMax: number): string {
 }
 
 function parsePattern(value: unknown, path: string, pattern: RegExp, expected: string): string {
-  if (typeof value !== "string" || !pattern.test(value))
-    throw invalid(path, expected, typeof value === "string" ? value : describe(value));
+  if (typeof value !== "string" || !pattern.test(value)) throw invalid(path, expected, value);
   return value;
 }
