@@ -1,6 +1,6 @@
 /** The engine: the only place that sequences effects. It owns the writer and the readings over one store.
  *  Invariant: no read creates, migrates or repairs anything. */
-import { invalid, invariant, LedgerError } from "../kernel/errors.js";
+import { invalid, LedgerError } from "../kernel/errors.js";
 import type { Clock } from "../kernel/clock.js";
 import { Content, contentDigest, isContentReference, type ContentReference } from "../journal/content.js";
 import { encodeEntry, entryId, entryTemplate, zeroId } from "../journal/entry.js";
@@ -210,8 +210,12 @@ async function openJournal(options: EngineOptions): Promise<JournalOpened> {
       continue;
     }
     const opened = await readGenesis(store);
-    invariant(opened !== null, "a journal that was opened is there");
-    return opened;
+    if (opened !== null) return opened;
+    // There is a head, and so there was a first entry.
+    throw new LedgerError("STORE_DAMAGED", "event #0 must be journal.opened, found no entry there", {
+      details: { position: 0, field: "type" },
+      hint: "run `runledger verify` on it",
+    });
   }
 }
 

@@ -90,7 +90,8 @@ export class SqliteReads implements StoreReads {
 
 // Rows as the statements select them. The tables are STRICT and their shape was checked, so the classes hold.
 type HeadColumns = [seq: number, id: string, at: number, skew: number, contents: number | null];
-type EntryColumns = [seq: number, id: string, entry: string];
+// NOT NULL does not: SQLite does not look for it again when it reads, and one changed byte of a row makes a NULL.
+type EntryColumns = [seq: number, id: string, entry: string | null];
 type ContentColumns = [
   n: number,
   digest: string,
@@ -125,6 +126,11 @@ function readEntry(statements: ReadStatements, position: number): StoredEntry | 
 }
 
 function toEntry(statements: ReadStatements, [seq, id, entry]: EntryColumns): StoredEntry {
+  if (entry === null)
+    throw new LedgerError("STORE_DAMAGED", `event #${seq} is damaged: it must have an entry, found NULL`, {
+      details: { position: seq, field: "entry" },
+      hint: "run `runledger verify` on it",
+    });
   if (!entry.includes("\ufffd")) return { seq, id, entry };
   const [bytes] = statements.entryBytes.get(seq) as [Buffer];
   return { seq, id, entry: bytes };
