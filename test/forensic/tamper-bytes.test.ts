@@ -1,7 +1,10 @@
 /** The mutation harness, what is said of one entry: its bytes and its format. What must be found is exact: one edit gives one
  *  or two findings, never thousands. */
 import { describe, expect, test } from "vitest";
-import { entryId } from "../../src/forensic/index.js";
+import { entryId, verify } from "../../src/forensic/index.js";
+import type { RawReader } from "../../src/journal/raw-reader.js";
+import { arrayRawReader } from "../../src/testing/array-raw-reader.js";
+import { fieldsOf } from "../../src/testing/raw-journal.js";
 import {
   attack,
   codesOf,
@@ -328,5 +331,42 @@ describe("format", () => {
 
     expect(found).toContain(code);
     expect(exitCode).toBe(1);
+  });
+
+  test.each([
+    ["a host's event on the journal's stream", 1, { type: "order.placed", tv: 1, data: {} }],
+    ["an event of the journal on a host's stream", 175, { type: "area.defined", data: {} }],
+    ["a stream of the journal's kind", 171, { stream: "journal/other" }],
+  ])("%s, with the copies that belong to it", async (_, position, change) => {
+    const { found } = await attack((rows) => {
+      editCovered(rows, position, (fields) => Object.assign(fields, change));
+      const { stream, type } = fieldsOf(row(rows, position));
+      if (stream === "journal/other")
+        rows.streams = rows.streams.map((each) => (each.name === "order/170" ? { ...each, name: stream } : each));
+      setColumns(rows, position, { type: rows.types.find((each) => each.name === type)?.id });
+    });
+
+    expect(found).toContain(`E_JOURNAL_EVENT#${position}`);
+  });
+
+  test("T59 a reader that hands over text with U+FFFD is asked for the bytes", async () => {
+    const rows = journalRows();
+    editCovered(rows, 175, (fields) => (fields["data"] = { text: "\ufffd" }));
+    const shown = String(row(rows, 175).entry);
+    const bytes = Buffer.from(shown);
+    const at = bytes.indexOf(Buffer.from("\ufffd"));
+    setColumns(rows, 175, {
+      entry: Buffer.concat([bytes.subarray(0, at), Buffer.from([0xff]), bytes.subarray(at + 3)]),
+    });
+    const honest = arrayRawReader(rows);
+    const careless: RawReader = {
+      ...honest,
+      entries: async (after, limit, asBytes) =>
+        (await honest.entries(after, limit, asBytes)).map((each) =>
+          each.seq === 175 && asBytes !== true ? { ...each, entry: shown } : each,
+        ),
+    };
+
+    expect(codesOf(await verify(careless))).toEqual(["E_ID#175", "E_CANON#175"]);
   });
 });

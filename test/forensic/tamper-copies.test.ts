@@ -60,6 +60,15 @@ describe("revisions and columns", () => {
     },
   );
 
+  test("T16 a skew that is within its bounds is accepted, and one beyond the time is not", async () => {
+    const { at } = row(journalRows(), 175);
+    const within = await attack((rows) => setColumns(rows, 175, { skew: at }));
+    const beyond = await attack((rows) => setColumns(rows, 175, { skew: Number(at) + 1 }));
+
+    expect(within.found).toEqual([]);
+    expect(beyond.found).toEqual(["E_COLUMN#175"]);
+  });
+
   test.each([0, ...places, last])("T16 the id of #%d alone", async (position) => {
     const { found } = await attack((rows) => setColumns(rows, position, { id: "0".repeat(64) }));
     expect(found).toEqual([`E_ID#${position}`]);

@@ -177,6 +177,15 @@ describe("order", () => {
   });
 });
 
+test("a missing entry explains as many jumps in revisions as it is entries, and no more", async () => {
+  const { found } = await attack((rows) => {
+    editCovered(rows, 175, (fields) => (fields["rev"] = Number(fields["rev"]) + 1));
+    rows.entries.splice(40, 1);
+  });
+
+  expect(found.slice(0, 2)).toEqual(["E_SEQ_GAP#40", "E_REV#175"]);
+});
+
 describe("tx", () => {
   test.each([
     ["one entry short", 171],
@@ -209,6 +218,12 @@ describe("tx", () => {
     const { found } = await attack((rows) => editCovered(rows, position, (fields) => (fields["tx"] = tx)));
 
     expect(found).toEqual(codes);
+  });
+
+  test("a tx whose entries differ in its count", async () => {
+    const { found } = await attack((rows) => editCovered(rows, 171, (fields) => (fields["tx"] = [170, 4])));
+
+    expect(found).toEqual(["E_TX#171"]);
   });
 
   test("entries of a tx with two times", async () => {
