@@ -234,6 +234,14 @@ describe("contents", () => {
     expect(found).toContain("E_ERASURE#11");
   });
 
+  test("T18 an erasure of a content that only a later entry names", async () => {
+    const { found } = await attack((rows) =>
+      editCovered(rows, 11, (fields) => (fields["data"] = { digests: [rows.contents[7]?.digest], reason: "x" })),
+    );
+
+    expect(found).toContain("E_ERASURE#11");
+  });
+
   test("T18 a changed erasure explains what it erased", async () => {
     const { found } = await attack((rows) =>
       edit(rows, 11, (fields) => (fields["data"] = { digests: ["ab".repeat(32)], reason: "x" })),
