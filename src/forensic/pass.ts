@@ -150,42 +150,38 @@ export class Prover {
     const matched = type.shapes.match(entry);
     const prev = matched < 0 ? scanner.scanToPrev(entry) : scanner.skipToPrev(entry, matched);
     if (prev < 0 || scanner.at !== at || scanner.replacement || scanner.brokenReference) return false;
-    if (entry.slice(prev, prev + 64) !== state.previous || !this.proveRest(entry, prev, stream, type)) return false;
-    const { txFirst, txCount } = scanner;
-    if (
-      scanner.seq !== seq ||
-      scanner.rev !== row.rev ||
-      txFirst !== (inTx ? state.tx.first : seq) ||
-      (inTx && txCount !== state.tx.count)
-    )
-      return false;
+    const txFirst = inTx ? state.tx.first : seq;
+    const { count: txCount } = state.tx; // of its own tx, or of the one before, which may be of the same size
+    const { revision } = stream;
+    // Comparing with text that is expected is several times as fast as reading it unit by unit.
+    const expected = `${state.previous}","rev":${revision + 1},"seq":${seq}${stream.middle}${type.version},"tx":[${txFirst},${txCount}${type.ending}`;
+    if (entry.slice(prev) === expected) scanner.txCount = txCount;
+    else if (!this.proveRest(entry, prev, row, stream, type) || scanner.txFirst !== txFirst) return false;
+    else if (inTx && scanner.txCount !== txCount) return false;
     const { cause } = scanner;
     if (cause !== null && !this.isEarlier(cause, txFirst)) return false;
     const id = hash("sha256", "\0" + entry, "hex");
     if (id !== row.id) return false;
 
-    if (!inTx) state.tx = { first: seq, count: txCount, at };
+    if (!inTx) state.tx = { first: seq, count: scanner.txCount, at };
     if (cause !== null) state.causes++;
     if (scanner.references.length > 0) this.nameContents(stream, seq);
     else if (matched < 0) type.shapes.learn(entry);
-    streams.advance(stream, stream.revision + 1, seq);
+    streams.advance(stream, revision + 1, seq);
     type.used = true;
     state.sound++;
     state.moveOn(seq, id, at);
     return true;
   }
 
-  /** Shows the members from `prev` on to be of the stream and the type. */
-  private proveRest(entry: string, prev: number, stream: StreamState, type: TypeState): boolean {
-    const { scanner } = this;
-    const place = scanner.scanPlace(prev);
-    const { middle } = stream;
-    // Comparing with text that is expected is several times as fast as reading it unit by unit.
-    if (place >= 0 && entry.slice(place, place + middle.length) === middle) {
-      const end = scanner.scanTx(place + middle.length);
-      return end >= 0 && entry.slice(end) === type.ending;
-    }
-    return scanner.scanFromPrev(prev) && scanner.stream === nameOf(stream) && scanner.type === type.name;
+  /** Shows the members from `prev` on to be those of the row, its stream and its type, whatever its tx and `tv`. */
+  private proveRest(entry: string, prev: number, row: RawEntry, stream: StreamState, type: TypeState): boolean {
+    const { scanner, state } = this;
+    if (entry.slice(prev, prev + 64) !== state.previous || !scanner.scanFromPrev(prev)) return false;
+    if (scanner.seq !== row.seq || scanner.rev !== row.rev) return false;
+    if (scanner.stream !== nameOf(stream) || scanner.type !== type.name) return false;
+    type.version = scanner.tv;
+    return true;
   }
 
   private isEarlier(cause: string, txFirst: number): boolean {

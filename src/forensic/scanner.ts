@@ -116,36 +116,27 @@ export class EntryScanner {
 
   /** Scans from the value of the member `prev` to the end. Neither that value nor the stream and the type are judged. */
   scanFromPrev(prev: number): boolean {
-    const streamStart = this.literal(this.scanPlace(prev), ',"stream":"');
-    const streamEnd = this.string(streamStart);
-    let pos = this.natural(this.literal(streamEnd, ',"tv":'));
-    this.tv = this.integer;
-    pos = this.literal(this.scanTx(this.literal(pos, ',"tx":[')), '],"type":"');
-    const typeEnd = this.length - 8;
-    if (this.tv < 1 || pos < 0 || pos > typeEnd || this.literal(typeEnd, '","v":1}') < 0) return false;
-    this.stream = unquoted(this.text, streamStart, streamEnd);
-    this.type = this.text.slice(pos, typeEnd);
-    return true;
-  }
-
-  /** Scans `rev` and `seq` from the value of `prev` on. */
-  scanPlace(prev: number): number {
     let pos = this.natural(this.literal(prev + 64, '","rev":'));
     this.rev = this.integer;
-    if (this.rev < 1) return -1;
     pos = this.natural(this.literal(pos, ',"seq":'));
     this.seq = this.integer;
-    return pos;
-  }
-
-  /** Scans the two numbers of `tx`, which must hold the entry's position. */
-  scanTx(start: number): number {
-    let pos = this.natural(start);
+    const streamStart = this.literal(pos, ',"stream":"');
+    const streamEnd = this.string(streamStart);
+    pos = this.natural(this.literal(streamEnd, ',"tv":'));
+    this.tv = this.integer;
+    pos = this.natural(this.literal(pos, ',"tx":['));
     this.txFirst = this.integer;
     pos = this.natural(this.literal(pos, ","));
     this.txCount = this.integer;
-    if (this.txCount < 1 || this.txCount > entriesPerTxMax) return -1;
-    return this.txFirst <= this.seq && this.seq < this.txFirst + this.txCount ? pos : -1;
+    pos = this.literal(pos, '],"type":"');
+    const typeEnd = this.length - 8;
+    if (pos < 0 || pos > typeEnd || this.literal(typeEnd, '","v":1}') < 0) return false;
+    this.stream = unquoted(this.text, streamStart, streamEnd);
+    this.type = this.text.slice(pos, typeEnd);
+    const { rev, tv, seq, txFirst, txCount } = this;
+    return (
+      rev >= 1 && tv >= 1 && txCount >= 1 && txCount <= entriesPerTxMax && txFirst <= seq && seq < txFirst + txCount
+    );
   }
 
   /** Exact text. */

@@ -15,7 +15,7 @@ const rowsPerRead = 1_000;
 const pagesPerRead = 100;
 
 export interface StreamState {
-  /** How its entries go on behind `seq`, at schema version 1: the one text that is kept of its name. */
+  /** How its entries go on behind `seq`: the one text that is kept of its name. */
   readonly middle: string;
   /** The stream's number in the store; null when no row has the name. */
   readonly number: number | null;
@@ -210,7 +210,7 @@ export function nameOf({ middle }: StreamState): string {
 }
 
 const middleStart = ',"stream":';
-const middleEnd = ',"tv":1,"tx":[';
+const middleEnd = ',"tv":';
 
 function middleOf(name: string): string {
   // Joined, not added: a sum of strings keeps its parts.
