@@ -138,9 +138,8 @@ describe("order", () => {
       Object.assign(fields, { stream: "log/forged", rev: 1, data: {}, prev: forged.id }),
     );
     for (let at = position + 1; at < rows.entries.length; at++) {
-      const by = at === position + 1 ? 1 : 1;
       editSealed(rows, at, (fields) =>
-        Object.assign(fields, { seq: at, tx: [(fields["tx"] as number[])[0]! + by, (fields["tx"] as number[])[1]] }),
+        Object.assign(fields, { seq: at, tx: [(fields["tx"] as number[])[0]! + 1, (fields["tx"] as number[])[1]] }),
       );
       setColumns(rows, at, { seq: at });
     }
@@ -273,6 +272,25 @@ describe("time", () => {
 
     expect(found[0]).toBe(`W_CLOCK#${position}`);
     expect(exitCode).toBe(0);
+  });
+
+  test.each(places)("T29 the time falls by one ms at #%d", async (position) => {
+    const { found, exitCode } = await attack((rows) => setTime(rows, position, Number(row(rows, position - 1).at) - 1));
+
+    expect(found).toEqual([`W_CLOCK#${position}`]);
+    expect(exitCode).toBe(0);
+  });
+
+  test("T29 the time may step by 366 days, and no ms more", async () => {
+    const foundAfter = async (stepMs: number): Promise<string[]> => {
+      const rows = journalRows();
+      const at = Number(row(rows, last - 1).at) + stepMs;
+      setTime(rows, last, at);
+      return codesOf(await verifyRows(rows, { now: at }));
+    };
+
+    expect(await foundAfter(366 * 86_400_000)).toEqual([]);
+    expect(await foundAfter(366 * 86_400_000 + 1)).toEqual([`W_CLOCK#${last}`]);
   });
 
   test.each(places)("T29 the time jumps by ten years at #%d", async (position) => {
