@@ -1,6 +1,6 @@
 /** What a reader and a writer say of a file that somebody changed. */
 import Database from "better-sqlite3";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { content, entryId, openLedger } from "../../src/index.js";
@@ -159,6 +159,21 @@ describe("a writer", () => {
     }
     expect((await ledger.status()).size).toBe(5);
   });
+});
+
+test("A13 a ledger whose files are deleted under it refuses the next append, and goes on refusing", async () => {
+  const path = ledgerPath();
+  const ledger = await open(path, { busyTimeoutMs: 100 });
+  await ledger.append("order/1", [{ type: "order.placed" }]);
+
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix);
+
+  for (let n = 0; n < 2; n++) {
+    await expect(ledger.append("order/1", [{ type: "order.paid" }])).rejects.toMatchObject({
+      code: "STORE_DAMAGED",
+      details: { reason: "replaced" },
+    });
+  }
 });
 
 describe("opening", () => {

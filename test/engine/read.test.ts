@@ -1,6 +1,9 @@
+import { readdirSync } from "node:fs";
+import { dirname } from "node:path";
 import { expect, test } from "vitest";
+import { openLedger } from "../../src/index.js";
 import type { Ledger } from "../../src/index.js";
-import { describeStores } from "./fixture.js";
+import { describeStores, ledgerPath, open } from "./fixture.js";
 
 async function fill(ledger: Ledger, count: number): Promise<void> {
   for (let first = 0; first < count; first += 1_000) {
@@ -141,4 +144,23 @@ describeStores("read", (openOne) => {
 
     await expect(reading).rejects.toMatchObject({ code: "ABORTED" });
   });
+});
+
+test("A03 a ledger file whose iterator was left half-way closes into one file, opens again and verifies", async () => {
+  const path = ledgerPath();
+  const ledger = await openLedger(path);
+  await ledger.append(
+    "order/1",
+    Array.from({ length: 10_000 }, () => ({ type: "order.placed" })),
+  );
+
+  const left = ledger.read()[Symbol.asyncIterator](); // never told that nobody wants more
+  expect((await left.next()).value).toMatchObject({ position: 0 });
+  for await (const event of ledger.read()) if (event.position === 5_000) break;
+  await ledger.append("order/2", [{ type: "order.placed" }]);
+  await ledger.close();
+
+  expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
+  const again = await open(path);
+  expect(await again.verify()).toMatchObject({ verdict: "OK", size: 10_002, findings: [] });
 });

@@ -74,6 +74,18 @@ test("G-22 a writer waits for another at most the busy timeout, and the event lo
   await second.close();
 });
 
+test("G-22 the busy timeout of a writer is 5,000 ms unless another one is given", { timeout: 60_000 }, async () => {
+  const path = await closedLedger();
+  const [first, second] = [await openSqliteStore(path), await openSqliteStore(path)];
+  const transaction = await begin(first);
+
+  await expect(second.begin()).rejects.toMatchObject({ code: "STORE_BUSY", details: { timeoutMs: 5_000 } });
+
+  await transaction.rollback();
+  await first.close();
+  await second.close();
+});
+
 const attempts: readonly (readonly [string, string])[] = [
   ["UPDATE an entry", "UPDATE entries SET entry = '{}' WHERE seq = 1"],
   ["UPDATE the head", "UPDATE entries SET at = 0 WHERE seq = (SELECT max(seq) FROM entries)"],
