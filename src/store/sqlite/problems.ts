@@ -90,7 +90,9 @@ function nameOfTree(connection: Connection, rootPage: number): string | undefine
 /** A position that a number cannot hold exactly would be read as its neighbour. Case A16. */
 function positionProblems(connection: Connection): RawProblem[] {
   const row = connection
-    .prepare<unknown[], [bigint | null, bigint | null]>("SELECT (SELECT min(seq) FROM entries), (SELECT max(seq) FROM entries)")
+    .prepare<unknown[], [bigint | null, bigint | null]>(
+      "SELECT (SELECT min(seq) FROM entries), (SELECT max(seq) FROM entries)",
+    )
     .raw()
     .safeIntegers()
     .get();
