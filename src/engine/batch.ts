@@ -10,21 +10,20 @@ import { encodeEntry, entryId, entryTemplate } from "../journal/entry.js";
 import type { EntryTemplate } from "../journal/entry.js";
 import { journalStream } from "../journal/events/journal.js";
 import type { AreaDefined } from "../journal/events/journal.js";
-import type { ContentRow, EntryRow, StoreHead, StoreTransaction, StreamHead } from "../journal/store.js";
+import type { ContentRow, EntryRow, StoreHead, StreamHead } from "../journal/store.js";
 import type { Areas } from "./areas.js";
+import type { Known } from "./known.js";
 import { fillData } from "./prepare.js";
 import type { PendingContent, PreparedAppend, PreparedEvent, Requirement } from "./prepare.js";
-import type { StreamHeads } from "./stream-heads.js";
 import { nextTime } from "./time.js";
 import type { TimeState } from "./time.js";
 import type { AppendResult } from "./types.js";
 
 /** What a batch starts from. */
 export interface BatchStart {
-  readonly transaction: StoreTransaction;
+  readonly known: Known;
   readonly head: StoreHead | null;
   readonly time: TimeState | null;
-  readonly streamHeads: StreamHeads;
   readonly areas: Areas;
   readonly clock: Clock;
   readonly acceptClockStep: boolean;
@@ -39,6 +38,7 @@ interface Draft {
 }
 
 export class Batch {
+  readonly known: Known;
   readonly entries: EntryRow[] = [];
   readonly contents: ContentRow[] = [];
   readonly recordedAreas: AreaDefined[] = [];
@@ -53,6 +53,7 @@ export class Batch {
 
   constructor(start: BatchStart) {
     this.start = start;
+    this.known = start.known;
     this.time = start.time;
     this.position = start.head === null ? 0 : start.head.seq + 1;
     this.headId = start.head?.id ?? "0".repeat(64);
@@ -67,30 +68,18 @@ export class Batch {
       : { seq: last.seq, id: last.id, at: last.at, skew: last.skew, contents: this.contentCount };
   }
 
-  /** Decides one append: stages all of it and returns what it became, or throws and stages nothing. */
-  async stage(append: PreparedAppend): Promise<AppendResult> {
-    for (const requirement of append.requirements) await this.check(requirement);
-    if (append.cause !== undefined) await this.checkCause(append.cause.position, append.cause.id);
+  /** Decides one append whose `Known` is loaded: stages all of it and returns what it became, or throws and stages nothing. */
+  stage(append: PreparedAppend): AppendResult {
+    for (const requirement of append.requirements) this.check(requirement);
+    if (append.cause !== undefined) this.checkCause(append.cause.position, append.cause.id);
     const recording = this.areasToRecord(append.events);
     const count = recording.length + append.events.length;
     if (count > entriesPerTxMax) throw limit("append", "events", entriesPerTxMax, count);
-    await this.start.streamHeads.load(
-      this.start.transaction,
-      recording.length > 0 ? [journalStream, ...append.streams] : append.streams,
-    );
-    const contents = new StagedContents(this.start.transaction, this.contentCount, this.byPlain);
+    const contents = new StagedContents(this.known, this.contents, this.contentCount, this.byPlain);
     const drafts: Draft[] = recording.map(recordingDraft);
     for (const event of append.events) {
-      await contents.checkReferences(event, this.contents);
-      const references: ContentReference[] = [];
-      for (const content of event.contents) references.push(await contents.put(content));
-      drafts.push({
-        stream: event.stream,
-        type: event.type,
-        template: event.template,
-        event,
-        data: fillData(event, references),
-      });
+      const { stream, type, template } = event;
+      drafts.push({ stream, type, template, event, data: fillData(event, contents.place(event)) });
     }
     const time = nextTime(
       this.time,
@@ -98,7 +87,7 @@ export class Batch {
       this.start.acceptClockStep,
     );
     const rows = this.encode(drafts, time);
-    this.accept(rows, contents, recording, time);
+    this.accept(rows, contents.rows, recording, time);
     return result(append, rows, recording.length, (stream) => this.headOf(stream)?.rev ?? 0);
   }
 
@@ -133,7 +122,7 @@ export class Batch {
 
   private accept(
     rows: readonly EntryRow[],
-    contents: StagedContents,
+    contents: readonly ContentRow[],
     recording: readonly AreaDefined[],
     time: TimeState,
   ): void {
@@ -144,11 +133,11 @@ export class Batch {
       this.position++;
       this.headId = row.id;
     }
-    for (const row of contents.rows) {
+    for (const row of contents) {
       this.contents.push(row);
       if (row.plain !== null) this.byPlain.set(row.plain, row);
     }
-    this.contentCount += contents.rows.length;
+    this.contentCount += contents.length;
     this.time = time;
     this.recordedAreas.push(...recording);
     for (const area of recording) this.start.areas.record(area);
@@ -167,17 +156,16 @@ export class Batch {
   }
 
   private headOf(stream: string): StreamHead | null {
-    return this.heads.get(stream) ?? this.start.streamHeads.get(stream);
+    return this.heads.get(stream) ?? this.known.head(stream);
   }
 
-  private async check({ stream, expected, path }: Requirement): Promise<void> {
-    await this.start.streamHeads.load(this.start.transaction, [stream]);
+  private check({ stream, expected, path }: Requirement): void {
     const head = this.headOf(stream);
     const actual = head?.rev ?? 0;
     if (expected === "any") return;
     if (expected === "exists" ? actual > 0 : expected === "none" ? actual === 0 : expected === actual) return;
     const actualId =
-      head === null || typeof expected !== "string" || expected.length !== 64 ? null : await this.idAt(head.seq);
+      head === null || typeof expected !== "string" || expected.length !== 64 ? null : this.idAt(head.seq);
     if (actualId !== null && actualId === expected) return;
     throw new LedgerError(
       "REVISION_CONFLICT",
@@ -188,8 +176,8 @@ export class Batch {
     );
   }
 
-  private async checkCause(position: number, id: string): Promise<void> {
-    if ((await this.idAt(position)) === id) return;
+  private checkCause(position: number, id: string): void {
+    if (this.idAt(position) === id) return;
     throw new LedgerError(
       "NOT_FOUND",
       `options.cause must name an event of an earlier append, found no event ${id} at position ${position}`,
@@ -197,67 +185,81 @@ export class Batch {
     );
   }
 
-  private async idAt(position: number): Promise<string | null> {
+  private idAt(position: number): string | null {
     const first = this.entries[0]?.seq;
     if (first !== undefined && position >= first) return this.entries[position - first]?.id ?? null;
-    const [stored] = await this.start.transaction.entriesAt([position]);
-    return stored?.id ?? null;
+    return this.known.id(position);
   }
 }
 
 /** The contents of one append: numbered in the order in which they appear, equal ones found again. */
 class StagedContents {
   readonly rows: ContentRow[] = [];
-  private readonly transaction: StoreTransaction;
+  private readonly known: Known;
+  private readonly staged: readonly ContentRow[];
   private readonly before: number;
-  private readonly inBatch: ReadonlyMap<string, ContentRow>;
-  private readonly own = new Map<string, ContentRow>();
+  private readonly stagedByPlain: ReadonlyMap<string, ContentRow>;
 
-  constructor(transaction: StoreTransaction, before: number, inBatch: ReadonlyMap<string, ContentRow>) {
-    this.transaction = transaction;
+  constructor(
+    known: Known,
+    staged: readonly ContentRow[],
+    before: number,
+    stagedByPlain: ReadonlyMap<string, ContentRow>,
+  ) {
+    this.known = known;
+    this.staged = staged;
     this.before = before;
-    this.inBatch = inBatch;
+    this.stagedByPlain = stagedByPlain;
   }
 
-  async put(content: PendingContent): Promise<ContentReference> {
+  /** The references to an event's contents, in their order. */
+  place(event: PreparedEvent): readonly ContentReference[] {
+    for (const reference of event.references) this.checkReference(reference, event.path);
+    return event.contents.map((content) => this.put(content));
+  }
+
+  private put(content: PendingContent): ContentReference {
     const { plain, digest, media, salt, bytes } = content;
-    if (plain !== null) {
-      const equal =
-        this.own.get(plain) ?? this.inBatch.get(plain) ?? (await this.transaction.contentsByPlain([plain]))[0] ?? null;
-      if (equal !== null) return { $content: equal.digest, bytes: equal.bytes.length, n: equal.n };
-    }
+    const equal = plain === null ? null : this.equalTo(plain);
+    if (equal !== null) return { $content: equal.digest, bytes: equal.bytes.length, n: equal.n };
     const row: ContentRow = { n: this.before + this.rows.length + 1, digest, media, salt, bytes, plain };
     this.rows.push(row);
-    if (plain !== null) this.own.set(plain, row);
     return { $content: digest, bytes: bytes.length, n: row.n };
   }
 
+  private equalTo(plain: string): ContentRow | null {
+    return (
+      this.known.contentByPlain(plain) ??
+      this.stagedByPlain.get(plain) ??
+      this.rows.find((row) => row.plain === plain) ??
+      null
+    );
+  }
+
   /** A reference given by the caller must name a content of this journal as it is. */
-  async checkReferences(event: PreparedEvent, staged: readonly ContentRow[]): Promise<void> {
-    for (const reference of event.references) {
-      const inBatch = staged.find((row) => row.n === reference.n);
-      const stored = inBatch ?? (await this.transaction.contents([reference.n]))[0] ?? null;
-      if (stored === null || stored.digest !== reference.$content) {
-        throw new LedgerError(
-          "CONTENT_MISSING",
-          `${event.path} names content ${reference.n} ${reference.$content}, which this journal does not have`,
-          { details: { ...reference } },
-        );
-      }
-      if ("erased" in stored) {
-        throw new LedgerError(
-          "CONTENT_ERASED",
-          `${event.path} names content ${reference.n}, which was erased by event #${stored.erased}`,
-          { details: { ...reference, erasedBy: stored.erased } },
-        );
-      }
-      if (stored.bytes.length !== reference.bytes) {
-        throw new LedgerError(
-          "INVALID_ARGUMENT",
-          `${event.path} names content ${reference.n} with ${reference.bytes} bytes, found ${stored.bytes.length}`,
-          { details: { ...reference } },
-        );
-      }
+  private checkReference(reference: ContentReference, path: string): void {
+    const details = { ...reference };
+    const stored = this.staged.find((row) => row.n === reference.n) ?? this.known.content(reference.n);
+    if (stored === null || stored.digest !== reference.$content) {
+      throw new LedgerError(
+        "CONTENT_MISSING",
+        `${path} names content ${reference.n} ${reference.$content}, which this journal does not have`,
+        { details },
+      );
+    }
+    if ("erased" in stored) {
+      throw new LedgerError(
+        "CONTENT_ERASED",
+        `${path} names content ${reference.n}, which was erased by event #${stored.erased}`,
+        { details: { ...details, erasedBy: stored.erased } },
+      );
+    }
+    if (stored.bytes.length !== reference.bytes) {
+      throw new LedgerError(
+        "INVALID_ARGUMENT",
+        `${path} names content ${reference.n} with ${reference.bytes} bytes, found ${stored.bytes.length}`,
+        { details },
+      );
     }
   }
 }

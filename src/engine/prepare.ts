@@ -58,11 +58,27 @@ export interface Requirement {
   readonly path: string;
 }
 
+/** Keys into the journal, for reads in lists. */
+export interface Lookups {
+  /** Positions whose ids are asked for. */
+  readonly positions: readonly number[];
+  /** Streams whose last entry's id is asked for. */
+  readonly endsOf: readonly string[];
+  /** Numbers of contents. */
+  readonly contents: readonly number[];
+  /** Plain hashes of contents that may be there already. */
+  readonly plains: readonly string[];
+}
+
 /** One atomic append, ready for the writer. */
 export interface PreparedAppend {
   readonly streams: readonly string[];
   readonly events: readonly PreparedEvent[];
   readonly requirements: readonly Requirement[];
+  /** The streams that it writes or whose state it requires. */
+  readonly touched: readonly string[];
+  /** What else of the journal must be known before it is decided; null when nothing. */
+  readonly lookups: Lookups | null;
   readonly cause: EventReference | undefined;
   /** What it weighs in the queue, in bytes or more. */
   readonly weight: number;
@@ -120,7 +136,33 @@ export function prepareAppend(
       path,
     });
   });
-  return { streams, events, requirements, cause, weight: events.reduce((sum, event) => sum + weigh(event), 0) };
+  return {
+    streams,
+    events,
+    requirements,
+    touched:
+      requirements.length === 0 ? streams : [...new Set([...streams, ...requirements.map((each) => each.stream)])],
+    lookups: lookUps(events, requirements, cause),
+    cause,
+    weight: events.reduce((sum, event) => sum + weigh(event), 0),
+  };
+}
+
+function lookUps(
+  events: readonly PreparedEvent[],
+  requirements: readonly Requirement[],
+  cause: EventReference | undefined,
+): Lookups | null {
+  const positions = cause === undefined ? [] : [cause.position];
+  const endsOf = requirements.filter(({ expected }) => isDigest(expected)).map(({ stream }) => stream);
+  const contents: number[] = [];
+  const plains: string[] = [];
+  for (const event of events) {
+    for (const reference of event.references) contents.push(reference.n);
+    for (const content of event.contents) if (content.plain !== null) plains.push(content.plain);
+  }
+  if (positions.length + endsOf.length + contents.length + plains.length === 0) return null;
+  return { positions, endsOf, contents, plains };
 }
 
 function prepareEvent(

@@ -14,6 +14,11 @@ export class StreamHeads {
     return head;
   }
 
+  /** Are they all loaded? */
+  has(streams: readonly string[]): boolean {
+    return streams.every((stream) => this.heads.has(stream));
+  }
+
   /** Loads what is not known yet, in one read. */
   async load(reads: StoreReads, streams: readonly string[]): Promise<void> {
     const missing = streams.filter((stream) => !this.heads.has(stream));

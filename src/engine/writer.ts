@@ -13,6 +13,7 @@ import type { Areas } from "./areas.js";
 import { Batch } from "./batch.js";
 import { beginWithin, isBusy, pause } from "./begin.js";
 import type { PreparedAppend } from "./prepare.js";
+import { Known } from "./known.js";
 import { StreamHeads } from "./stream-heads.js";
 import type { TimeState } from "./time.js";
 import type { AppendResult, Diagnostic } from "./types.js";
@@ -162,13 +163,15 @@ export class Writer {
       let outcomes: Outcome[] = [];
       try {
         batch = await this.startBatch(transaction);
-        await this.streamHeads.load(
-          transaction,
-          attempt === 1 ? this.streamsWaiting() : taken.flatMap((queued) => queued.append.streams),
-        );
+        // An area may have to be recorded with its first event, so the journal's own stream is always among them.
+        const streams = attempt === 1 ? this.streamsWaiting() : taken.flatMap((queued) => queued.append.touched);
+        await this.streamHeads.load(transaction, [journalStream, ...streams]);
         for (const queued of source) {
           if (attempt === 1) taken.push(queued);
-          outcomes.push(await decide(batch, queued));
+          // Most appends need no read, and then nothing waits between one decision and the next.
+          const loading = batch.known.load(queued.append);
+          if (loading !== undefined) await loading;
+          outcomes.push(decide(batch, queued));
         }
         if (batch.entries.length === 0) {
           await transaction.rollback();
@@ -230,10 +233,9 @@ export class Writer {
     if (head === null || head.id !== this.headId) await this.catchUp(transaction, head);
     const { areas, clock, acceptClockStep } = this.options;
     return new Batch({
-      transaction,
+      known: new Known(transaction, this.streamHeads),
       head,
       time: head === null ? null : this.time,
-      streamHeads: this.streamHeads,
       areas,
       clock,
       acceptClockStep,
@@ -304,7 +306,7 @@ export class Writer {
 
   /** The streams of the appends that the next batch can take at most, so that their heads are read at once. */
   private streamsWaiting(): string[] {
-    return [...new Set(this.queue.slice(0, commandsPerBatchMax).flatMap((queued) => queued.append.streams))];
+    return [...new Set(this.queue.slice(0, commandsPerBatchMax).flatMap((queued) => queued.append.touched))];
   }
 
   private take(count: number): Queued[] {
@@ -314,12 +316,11 @@ export class Writer {
   }
 }
 
-async function decide(batch: Batch, queued: Queued): Promise<Outcome> {
+/** What deciding throws is this append's own refusal: nothing of it was staged. */
+function decide(batch: Batch, queued: Queued): Outcome {
   try {
-    return { queued, result: await batch.stage(queued.append) };
+    return { queued, result: batch.stage(queued.append) };
   } catch (error) {
-    // A store that fails while it is asked fails the batch; everything else is this append's own refusal.
-    if (isStoreFailure(error)) throw error;
     return { queued, error };
   }
 }
@@ -353,10 +354,6 @@ function inDoubt(
     },
   );
   return failed(outcomes, taken, error);
-}
-
-function isStoreFailure(error: unknown): boolean {
-  return error instanceof LedgerError && error.code.startsWith("STORE_");
 }
 
 function aborted(signal: AbortSignal): LedgerError {
