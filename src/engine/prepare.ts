@@ -5,7 +5,7 @@ import { writeCanonical } from "../kernel/canonical.js";
 import { isDigest } from "../kernel/digest.js";
 import { invalid, invariant, LedgerError, limit } from "../kernel/errors.js";
 import { dedupeBytesMin, entriesPerTxMax, entryBytesMax, saltBytes } from "../kernel/limits.js";
-import { checkMembers, parseInteger } from "../kernel/members.js";
+import { checkMembers, checkSignal, parseInteger } from "../kernel/members.js";
 import { parseStream, parseType } from "../kernel/names.js";
 import {
   contentDigest,
@@ -101,6 +101,7 @@ export function prepareAppend(
   preparing: Preparing,
 ): PreparedAppend {
   checkMembers(options, "options", optionNames);
+  checkSignal(options.signal, "options.signal");
   const cause = parseCause(options.cause);
   const labels = parseLabels(options, cause?.id);
   const single = parts.length === 1;
@@ -108,26 +109,30 @@ export function prepareAppend(
   const events: PreparedEvent[] = [];
   const requirements: Requirement[] = [];
   if (parts.length === 0) throw invalid("appends", "at least one stream", "none");
-  parts.forEach((part, index) => {
+  // Not `forEach`, here and below: it skips the holes of a list, and an event that a caller counted would be missing.
+  for (const [index, part] of parts.entries()) {
     const path = single ? "" : `appends[${index}].`;
-    checkMembers(part, single ? "append" : `appends[${index}]`, partNames);
+    const name = single ? "append" : `appends[${index}]`;
+    checkMembers(part, name, partNames);
     const stream = parseStream(part.stream, `${path}stream`);
     if (streams.includes(stream)) throw invalid(`${path}stream`, "named once in an append", stream);
     streams.push(stream);
-    const expected = part.expected ?? (single ? options.expected : undefined) ?? "any";
-    if (expected !== "any")
-      requirements.push({ stream, expected: parseExpected(expected, `${path}expected`), path: `${path}expected` });
+    const expected = part.expected === undefined && single ? options.expected : part.expected;
+    if (expected !== undefined && expected !== "any")
+      requirements.push({ stream, expected: parseExpected(expected, `${path}expected`), path: name });
     if (!Array.isArray(part.events) || part.events.length === 0)
       throw invalid(`${path}events`, "a list of at least one event", part.events);
     if (events.length + part.events.length > entriesPerTxMax)
       throw limit("append", "events", entriesPerTxMax, events.length + part.events.length);
-    part.events.forEach((event: NewEvent, at) =>
-      events.push(prepareEvent(stream, event, `${path}events[${at}]`, labels, preparing)),
-    );
-  });
+    for (const [at, event] of (part.events as readonly NewEvent[]).entries())
+      events.push(prepareEvent(stream, event, `${path}events[${at}]`, labels, preparing));
+  }
   if (!single && options.expected !== undefined)
     throw invalid("options.expected", "absent: each stream of a list has its own", options.expected);
-  (options.require ?? []).forEach((each: StreamRequirement, index) => {
+  const require = options.require ?? [];
+  if (!Array.isArray(require))
+    throw invalid("options.require", "a list of streams and what is expected of them", require);
+  for (const [index, each] of (require as readonly StreamRequirement[]).entries()) {
     const path = `options.require[${index}]`;
     checkMembers(each, path, ["stream", "expected"]);
     requirements.push({
@@ -135,7 +140,7 @@ export function prepareAppend(
       expected: parseExpected(each.expected, `${path}.expected`),
       path,
     });
-  });
+  }
   return {
     streams,
     events,
@@ -176,10 +181,8 @@ function prepareEvent(
   const type = parseType(event.type, `${path}.type`);
   preparing.areas.checkAppend(stream, type, path);
   const definition = preparing.areas.definitionOf(type);
-  const data = parseData(
-    definition === undefined ? (event.data ?? {}) : definition.parse(event.data ?? {}),
-    `${path}.data`,
-  );
+  const given = event.data === undefined ? {} : event.data;
+  const data = parseData(definition === undefined ? given : definition.parse(given), `${path}.data`);
   const contents: PendingContent[] = [];
   const references: ContentReference[] = [];
   const segments = writeCanonical(data, {
@@ -253,17 +256,21 @@ function parseLabels({ actor, correlation, meta }: AppendLabels, cause: string |
     checkLabels(labels);
   } catch (problem) {
     if (!(problem instanceof EntryProblem)) throw problem;
+    const message = `options.${asCallersSay(problem.message)}`;
+    const path = `options.${asCallersSay(problem.path)}`;
     if (problem.cause instanceof LedgerError)
-      throw new LedgerError(problem.cause.code, `options.${problem.message}`, {
-        details: { ...problem.cause.details, path: `options.${problem.path}` },
+      throw new LedgerError(problem.cause.code, message, {
+        details: { ...problem.cause.details, path },
         cause: problem.cause,
       });
-    throw new LedgerError("INVALID_ARGUMENT", `options.${problem.message}`, {
-      details: { path: `options.${problem.path}` },
-      cause: problem,
-    });
+    throw new LedgerError("INVALID_ARGUMENT", message, { details: { path }, cause: problem });
   }
   return labels.meta === undefined ? labels : { ...labels, meta: { ...labels.meta } };
+}
+
+/** What an entry calls `corr` is `correlation` in the options. */
+function asCallersSay(text: string): string {
+  return text.replace(/^corr\b/, "correlation");
 }
 
 function isEmpty(meta: unknown): boolean {

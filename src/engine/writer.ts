@@ -10,6 +10,7 @@ import { decodeStored } from "../journal/stored.js";
 import { journalStream, parseAreaDefined } from "../journal/events/journal.js";
 import type { Store, StoreHead, StoreReads, StoreTransaction } from "../journal/store.js";
 import type { Areas } from "./areas.js";
+import { AbortWatch } from "./abort-watch.js";
 import { Batch } from "./batch.js";
 import { beginWithin, isBusy, pause } from "./begin.js";
 import type { PreparedAppend } from "./prepare.js";
@@ -32,6 +33,7 @@ interface Queued {
   readonly resolve: (result: AppendResult) => void;
   readonly reject: (error: unknown) => void;
   readonly submittedAt: number;
+  readonly signal: AbortSignal | undefined;
 }
 
 /** What an append of a batch became; told to its caller after the commit. */
@@ -43,6 +45,7 @@ const retriesMax = 20;
 export class Writer {
   private readonly options: WriterOptions;
   private readonly queue: Queued[] = [];
+  private readonly aborts = new AbortWatch<Queued>((queued, signal) => this.abort(queued, signal));
   private queuedBytes = 0;
   private running: Promise<void> | null = null;
   private closed = false;
@@ -77,10 +80,10 @@ export class Writer {
     }
     if (signal?.aborted === true) return Promise.reject(aborted(signal));
     return new Promise<AppendResult>((resolve, reject) => {
-      const queued: Queued = { append, resolve, reject, submittedAt: monotonic() };
+      const queued: Queued = { append, resolve, reject, submittedAt: monotonic(), signal };
+      if (signal !== undefined) this.aborts.add(queued, signal);
       this.queue.push(queued);
       this.queuedBytes += append.weight;
-      signal?.addEventListener("abort", () => this.abort(queued, signal), { once: true });
       this.running ??= this.run();
     });
   }
@@ -311,7 +314,10 @@ export class Writer {
 
   private take(count: number): Queued[] {
     const taken = this.queue.splice(0, count);
-    for (const queued of taken) this.queuedBytes -= queued.append.weight;
+    for (const queued of taken) {
+      this.queuedBytes -= queued.append.weight;
+      if (queued.signal !== undefined) this.aborts.delete(queued, queued.signal);
+    }
     return taken;
   }
 }
