@@ -4,6 +4,7 @@
  *  something was found gone the store writes and reads no more, because what was acknowledged may be gone with it. */
 import { lstatSync } from "node:fs";
 import { LedgerError } from "../../kernel/errors.js";
+import { HeldName } from "./held-name.js";
 import type { Identity } from "./location.js";
 
 /** Inode numbers as doubles: exact below 2^53, and a quarter of the cost of BigInts, which are asked for at each commit. */
@@ -15,6 +16,8 @@ export class FileGuard {
   private log: Inode = null;
   private memory: Inode = null;
   private sidecarsKnown = false;
+  private mainName: HeldName | null = null;
+  private logName: HeldName | null = null;
   private failure: LedgerError | null = null;
 
   constructor(path: string, main: Identity) {
@@ -38,23 +41,35 @@ export class FileGuard {
     this.memory = inode(`${this.path}-shm`);
     this.sidecarsKnown = true;
     this.checkAll();
+    this.mainName ??= HeldName.hold(this.path);
+    this.logName?.release();
+    this.logName = HeldName.hold(`${this.path}-wal`);
   }
 
   /** Nobody holds the sidecars open any more: the last connection that closes takes them along. */
   forgetSidecars(): void {
     this.sidecarsKnown = false;
+    this.logName?.release();
+    this.logName = null;
+  }
+
+  /** Gives back what it holds; the store is closed. */
+  release(): void {
+    this.forgetSidecars();
+    this.mainName?.release();
+    this.mainName = null;
   }
 
   /** Refuses unless the file that was opened first still stands at the path. */
   checkMain(): void {
     this.requireUnbroken();
-    this.require(this.path, this.main);
+    if (this.mainName?.stands() !== true) this.require(this.path, this.main);
   }
 
   /** Refuses unless the file and its log still stand there: what a commit needs to be found again. */
   checkCommitted(): void {
     this.checkMain();
-    if (this.sidecarsKnown) this.require(`${this.path}-wal`, this.log);
+    if (this.sidecarsKnown && this.logName?.stands() !== true) this.require(`${this.path}-wal`, this.log);
   }
 
   /** Refuses when anything was deleted or replaced, the shared memory too: with another one two writers would not see

@@ -66,6 +66,7 @@ export class Writer {
       };
       return this.open;
     } catch (cause) {
+      guard.release();
       connection.close();
       throw storeError(cause, path, "opening");
     }
@@ -142,6 +143,7 @@ export class Writer {
     } finally {
       this.open?.connection.close();
       this.open = null;
+      this.options.guard.release();
       release();
     }
     faults?.("close", "after");
