@@ -9,7 +9,7 @@ import type { JournalOpened, RandomBytes } from "../journal/events/journal.js";
 import { canonicalize } from "../kernel/canonical.js";
 import { decodeStored } from "../journal/stored.js";
 import type { RawReader } from "../journal/raw-reader.js";
-import type { EntryRow, Store, StoreHead } from "../journal/store.js";
+import type { EntryRow, Store, StoreHead, StoreTransaction } from "../journal/store.js";
 import type { Areas } from "./areas.js";
 import { beginWithin, isBusy } from "./begin.js";
 import { prepareAppend } from "./prepare.js";
@@ -196,6 +196,7 @@ async function openJournal(options: EngineOptions): Promise<JournalOpened> {
     const transaction = await beginWithin(store, busyTimeoutMs);
     try {
       if ((await transaction.head()) === null) {
+        await requireNothingLeft(transaction);
         await transaction.append([genesisRow(options, data)], []);
         await transaction.commit();
       } else {
@@ -217,6 +218,20 @@ async function openJournal(options: EngineOptions): Promise<JournalOpened> {
       hint: "run `runledger verify` on it",
     });
   }
+}
+
+/** A store without entries that knows a stream had some before: they are gone, and it is not a new one. */
+async function requireNothingLeft(transaction: StoreTransaction): Promise<void> {
+  const [journal] = await transaction.streamHeads([journalStream]);
+  if (journal === null) return;
+  throw new LedgerError(
+    "STORE_DAMAGED",
+    `a store whose stream ${journalStream} has events must have entries, found none`,
+    {
+      details: { position: 0, field: "entry" },
+      hint: "run `runledger verify` on it",
+    },
+  );
 }
 
 function genesisRow({ clock }: EngineOptions, data: string): EntryRow {

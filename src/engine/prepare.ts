@@ -4,7 +4,7 @@ import { types } from "node:util";
 import { writeCanonical } from "../kernel/canonical.js";
 import { isDigest } from "../kernel/digest.js";
 import { invalid, invariant, LedgerError, limit } from "../kernel/errors.js";
-import { dedupeBytesMin, entriesPerTxMax, entryBytesMax, saltBytes } from "../kernel/limits.js";
+import { dedupeBytesMin, entriesPerTxMax, entryBytesMax, requirementsMax, saltBytes } from "../kernel/limits.js";
 import { checkMembers, checkSignal, parseInteger } from "../kernel/members.js";
 import { parseStream, parseType } from "../kernel/names.js";
 import {
@@ -132,6 +132,7 @@ export function prepareAppend(
   const require = options.require ?? [];
   if (!Array.isArray(require))
     throw invalid("options.require", "a list of streams and what is expected of them", require);
+  if (require.length > requirementsMax) throw limit("options.require", "streams", requirementsMax, require.length);
   for (const [index, each] of (require as readonly StreamRequirement[]).entries()) {
     const path = `options.require[${index}]`;
     checkMembers(each, path, ["stream", "expected"]);

@@ -56,6 +56,11 @@ export async function verify(reader: RawReader, options: VerifyOptions = {}): Pr
   const level = options.level ?? "full";
   if (level !== "quick" && level !== "full") throw invalid("options.level", '"quick" or "full"', level);
   if (options.now !== undefined) parseTime(options.now, "options.now");
+  const { onProgress, signal } = options;
+  if (onProgress !== undefined && typeof onProgress !== "function")
+    throw invalid("options.onProgress", "a function", onProgress);
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    throw invalid("options.signal", "an AbortSignal", signal);
   const findings = new Findings(
     parseInteger(options.findingsMax ?? findingsMaxDefault, "options.findingsMax", 1, 1_000_000),
   );

@@ -27,6 +27,8 @@ export const metaKeysMax: number = 16;
 export const metaBytesMax: number = 2_048;
 
 export const entriesPerTxMax: number = 10_000;
+/** Streams that one append may require to be in some state without writing them. */
+export const requirementsMax: number = 1_000;
 export const commandsPerBatchMax: number = 512;
 export const batchMsMax: number = 8;
 export const batchBytesMax: number = 16 * 1024 * 1024;

@@ -117,6 +117,23 @@ describeStores("append", (openOne) => {
     expect((await ledger.status()).size).toBe(7);
   });
 
+  test("accepts 1,000 requirements in one append and refuses 1,001", async () => {
+    const ledger = await openOne();
+    const require = Array.from({ length: 1_000 }, (_, n) => ({ stream: `order/${n}`, expected: "none" as const }));
+
+    await ledger.append("done/1", [{ type: "done.noted" }], { require });
+    const error = await refusal(
+      ledger.append("done/1", [{ type: "done.noted" }], {
+        require: [...require, { stream: "order/x", expected: "none" }],
+      }),
+    );
+
+    expect(error).toMatchObject({
+      code: "LIMIT_EXCEEDED",
+      details: { path: "options.require", max: 1_000, found: 1_001 },
+    });
+  });
+
   test("refuses when a required stream is not as said, and writes nothing", async () => {
     const ledger = await openOne();
     await ledger.append("order/1", [{ type: "order.placed" }]);

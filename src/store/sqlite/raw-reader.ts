@@ -114,6 +114,8 @@ class SqliteRawReader implements RawReader {
   }
 
   async entries(after: number | null, limit: number, asBytes = false): Promise<readonly RawEntry[]> {
+    // A verification reads thousands of pages; the host's event loop gets a turn before each.
+    await new Promise((resolve) => setImmediate(resolve));
     return this.read((statements) => {
       const page = this.sound && !asBytes ? soundPage(statements, after ?? beforeAll, limit) : null;
       return page ?? plainPage(statements, after ?? beforeAll, limit, asBytes);
