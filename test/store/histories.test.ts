@@ -147,7 +147,7 @@ test("every durable step is named, in the order in which the adapter takes them"
   for (let round = 0; round < 5; round++) {
     await write(store, {
       streams: Array<string>(1_000).fill("a/1"),
-      data: Array<string>(1_000).fill("x".repeat(1_000)),
+      data: Array<string>(1_000).fill("x".repeat(4_000)),
     });
     await store.maintain();
   }
