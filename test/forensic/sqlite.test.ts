@@ -360,6 +360,22 @@ describe("T49 the file itself", () => {
     expect(["CORRUPT", "STORE_DAMAGED"]).toContain(verdict);
   });
 
+  // The shortest form of what the property below found: one page's positions were taken for granted between first and last.
+  test("the key of a row in the middle of a page", async () => {
+    const file = fresh();
+    const bytes = readFileSync(file);
+    const entry = bytes.indexOf('"seq":187,');
+    const key = bytes.lastIndexOf(Buffer.from([0x81, 0x3b]), entry); // 187 as a varint
+    expect(entry - key).toBeLessThan(400);
+    bytes[key] = 0x80; // 59
+    writeFileSync(file, bytes);
+
+    const report = await verifyFile(file);
+
+    expect(report.verdict).not.toBe("OK");
+    expect(report.firstBad).toBeLessThanOrEqual(187);
+  });
+
   test("any one changed byte of the file is reported, or leaves everything that is verified as it was", async () => {
     const dump = (file: string): unknown => {
       const database = new Database(file, { readonly: true });

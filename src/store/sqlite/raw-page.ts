@@ -14,22 +14,23 @@ export function plainPage(statements: RawStatements, after: number, limit: numbe
   });
 }
 
-/** The same page in two values a row less work; null when its values are not all of the classes that they must be, or
- *  positions are missing. */
+/** The same page in two values a row less work; null when its values are not all of the classes that they must be, or its
+ *  positions are not one behind the other: a position that a damaged page shows in the wrong place is a finding. */
 export function soundPage(statements: RawStatements, after: number, limit: number): RawEntry[] | null {
   const texts = statements.entryTexts.all(after, limit) as unknown[];
   if (texts.length === 0) return [];
   const columns = readColumns(statements, after, limit);
   if (columns === null) return null;
-  const [idText, soundIds, first, last, ...lists] = columns;
+  const [idText, soundIds, ...lists] = columns;
   // In JSON a fraction has a point and text has quotes.
   if (soundIds !== texts.length || lists.some((list) => list.includes(".") || list.includes(`"`))) return null;
-  if (last - first !== texts.length - 1 || texts.some((text) => typeof text !== "string")) return null;
-  const [streams, revs, befores, types, ats, skews] = lists.map((list) => JSON.parse(list) as unknown[]) as Lists;
+  if (texts.some((text) => typeof text !== "string")) return null;
+  const [seqs, streams, revs, befores, types, ats, skews] = lists.map((list) => JSON.parse(list) as unknown[]) as Lists;
   const ids = idText.toLowerCase();
   const entries: RawEntry[] = [];
   for (let index = 0; index < texts.length; index++) {
-    const seq = first + index;
+    const seq = seqs[index] as number; // the key of a table is an integer
+    if (seq !== (seqs[0] as number) + index) return null;
     entries.push({
       seq,
       id: ids.slice(index * 64, index * 64 + 64),
@@ -46,6 +47,7 @@ export function soundPage(statements: RawStatements, after: number, limit: numbe
 }
 
 type Lists = [
+  seqs: unknown[],
   streams: unknown[],
   revs: unknown[],
   befores: unknown[],
@@ -53,8 +55,8 @@ type Lists = [
   ats: unknown[],
   skews: unknown[],
 ];
-// As the statement selects them: the ids in one text, how many of them are sound, first and last position, lists in JSON.
-type Columns = [string, number, number, number, string, string, string, string, string, string];
+// As the statement selects them: the ids in one text, how many of them are sound, lists in JSON.
+type Columns = [string, number, string, string, string, string, string, string, string];
 
 function readColumns(statements: RawStatements, after: number, limit: number): Columns | null {
   try {

@@ -111,8 +111,8 @@ export const rawStatements: Queries<RawName> = {
     pluck: true,
   },
   entryColumns: {
-    sql: `SELECT group_concat(hex(id), ''), total(typeof(id) = 'blob' AND length(id) = 32), min(seq), max(seq), json_group_array(stream), json_group_array(rev), json_group_array(before), json_group_array(type), json_group_array(at), json_group_array(skew) FROM (SELECT seq, id, stream, rev, before, type, at, skew FROM entries ${rawPage})`,
-    why: "the other half: all columns of a page as ten values instead of thousands, which saves a third of the time; JSON tells text and fractions from integers",
+    sql: `SELECT group_concat(hex(id), ''), total(typeof(id) = 'blob' AND length(id) = 32), json_group_array(seq), json_group_array(stream), json_group_array(rev), json_group_array(before), json_group_array(type), json_group_array(at), json_group_array(skew) FROM (SELECT seq, id, stream, rev, before, type, at, skew FROM entries ${rawPage})`,
+    why: "the other half: all columns of a page as nine values instead of thousands, which saves a third of the time; JSON tells text and fractions from integers",
   },
   oneEntryBytes: {
     sql: "SELECT CAST(entry AS BLOB) FROM entries WHERE seq = ?",
