@@ -376,6 +376,29 @@ describe("T49 the file itself", () => {
     expect(report.firstBad).toBeLessThanOrEqual(187);
   });
 
+  // Reading on finds the last row, asking for it by its position does not: that was a TypeError.
+  test("the key by which a page is found", async () => {
+    const file = fresh();
+    const database = new Database(file, { readonly: true });
+    const [root] = database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'entries'").pluck().all() as [
+      number,
+    ];
+    const size = database.pragma("page_size", { simple: true }) as number;
+    database.close();
+    const bytes = readFileSync(file);
+    const page = (root - 1) * size;
+    expect(bytes[page]).toBe(5); // an inner page of a table
+    const cells = bytes.readUInt16BE(page + 3);
+    const last = page + bytes.readUInt16BE(page + 12 + (cells - 1) * 2);
+    bytes.set([0xff, 0x7f], last + 4); // the largest key of the pages before the last one: 16,383
+    writeFileSync(file, bytes);
+
+    expect(await verifyFile(file)).toMatchObject({ verdict: "CORRUPT" });
+    const ledger = await openLedger(file, { readOnly: true });
+    await expect(ledger.read().toArray()).rejects.toMatchObject({ code: "STORE_DAMAGED" });
+    await ledger.close();
+  });
+
   test("any one changed byte of the file is reported, or leaves everything that is verified as it was", async () => {
     const dump = (file: string): unknown => {
       const database = new Database(file, { readonly: true });

@@ -1,6 +1,7 @@
 /** Pages of entry rows for the verifier.
  *  Invariant: both ways give the same rows; the fast one is given up wherever a value has another storage class than its
  *  column, and is not tried on a file with another schema. */
+import { LedgerError } from "../../kernel/errors.js";
 import { sqliteCode } from "./errors.js";
 import type { RawEntry } from "../../journal/raw-reader.js";
 import type { RawStatements } from "./statements.js";
@@ -70,6 +71,13 @@ function readColumns(statements: RawStatements, after: number, limit: number): C
 /** Text that shows U+FFFD may hide other bytes: then the bytes themselves. */
 function exact(statements: RawStatements, seq: unknown, entry: unknown): unknown {
   if (typeof entry !== "string" || !entry.includes("\ufffd")) return entry;
-  const [bytes] = statements.oneEntryBytes.get(seq) as [Buffer];
-  return bytes;
+  const row = statements.oneEntryBytes.get(seq);
+  if (row !== undefined) return row[0];
+  throw new LedgerError(
+    "STORE_DAMAGED",
+    `entry ${String(seq)} must be found by its position, found only by reading on`,
+    {
+      details: { position: seq },
+    },
+  );
 }

@@ -132,8 +132,12 @@ function toEntry(statements: ReadStatements, [seq, id, entry]: EntryColumns): St
       hint: "run `runledger verify` on it",
     });
   if (!entry.includes("\ufffd")) return { seq, id, entry };
-  const [bytes] = statements.entryBytes.get(seq) as [Buffer];
-  return { seq, id, entry: bytes };
+  const row = statements.entryBytes.get(seq) as [Buffer] | undefined;
+  if (row !== undefined) return { seq, id, entry: row[0] };
+  throw new LedgerError("STORE_DAMAGED", `event #${seq} must be found by its position, found only by reading on`, {
+    details: { position: seq, field: "seq" },
+    hint: "run `runledger verify` on it",
+  });
 }
 
 function toContent([n, digest, media, salt, plain, erased, bytes]: ContentColumns, path: string): StoredContent {
