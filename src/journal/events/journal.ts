@@ -16,6 +16,13 @@ export interface JournalOpened {
   readonly incarnation: number;
   readonly nonce: string;
   readonly origin: string;
+  /** The verifier key of the journal's checkpoints; absent when they are not signed. */
+  readonly key?: string;
+}
+
+/** `journal.keyChanged`: whose key signs from the next checkpoint on. */
+export interface KeyChanged {
+  readonly key: string;
 }
 
 /** `area.defined`: who may write an area, said before its first event. */
@@ -29,12 +36,13 @@ export interface AreaDefined {
 export type RandomBytes = (size: number) => Uint8Array;
 export const randomBytes: RandomBytes = (size) => systemRandomBytes(size);
 
-/** The data of a new journal's first entry. */
-export function journalOpened(origin: string | undefined, random: RandomBytes): JournalOpened {
+/** The data of a new journal's first entry; `key` is a verifier key. */
+export function journalOpened(origin: string | undefined, random: RandomBytes, key?: string): JournalOpened {
   return {
     engine: engineVersion,
     format: formatVersion,
     incarnation: 1,
+    ...(key === undefined ? {} : { key }),
     nonce: Buffer.from(random(16)).toString("base64"),
     origin: origin ?? `runledger/${base32(random(26))}`,
   };
@@ -42,7 +50,7 @@ export function journalOpened(origin: string | undefined, random: RandomBytes): 
 
 /** Reads the data of entry 0. */
 export function parseJournalOpened(data: JsonObject): JournalOpened {
-  const { engine, format, incarnation, nonce, origin } = data as Partial<JournalOpened> & JsonObject;
+  const { engine, format, incarnation, key, nonce, origin } = data as Partial<JournalOpened> & JsonObject;
   if (format !== formatVersion) {
     throw new LedgerError("SCHEMA_UNKNOWN", `journal format must be ${formatVersion}, found ${String(format)}`, {
       details: { expected: formatVersion, found: format },
@@ -50,7 +58,29 @@ export function parseJournalOpened(data: JsonObject): JournalOpened {
   }
   if (typeof engine !== "string" || typeof nonce !== "string" || incarnation !== 1)
     throw damaged("journal.opened", data);
-  return { engine, format, incarnation, nonce, origin: parseOrigin(origin, "journal.opened origin") };
+  if (key !== undefined && !isVerifierKey(key)) throw damaged("journal.opened", data);
+  return {
+    engine,
+    format,
+    incarnation,
+    nonce,
+    origin: parseOrigin(origin, "journal.opened origin"),
+    ...(key === undefined ? {} : { key }),
+  };
+}
+
+/** Reads the data of a `journal.keyChanged`. */
+export function parseKeyChanged(data: JsonObject): KeyChanged {
+  const { key } = data;
+  if (!isVerifierKey(key)) throw damaged("journal.keyChanged", data);
+  return { key };
+}
+
+// The shape alone: whether the key id is that of the key, and the name that of the journal, is for whoever trusts it.
+const verifierKeyPattern = /^[a-z0-9][a-z0-9./-]{0,127}\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$/;
+
+function isVerifierKey(value: unknown): value is string {
+  return typeof value === "string" && verifierKeyPattern.test(value);
 }
 
 /** Reads the data of an `area.defined`. */
