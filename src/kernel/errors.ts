@@ -9,6 +9,8 @@ export type LedgerErrorCode =
   | "LIMIT_EXCEEDED"
   | "NOT_FOUND"
   | "REVISION_CONFLICT"
+  | "FENCED"
+  | "OWNER_ACTIVE"
   | "CONTENT_ERASED"
   | "CONTENT_MISSING"
   | "OVERLOADED"

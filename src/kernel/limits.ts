@@ -39,6 +39,9 @@ export const listLimitDefault: number = 100;
 export const listLimitMax: number = 10_000;
 
 export const leaseMsMax: number = 24 * 60 * 60 * 1000;
+export const tokenUnitsMin: number = 16;
+/** Claims of one thing. With the incarnation above it, a generation makes one number for systems outside. */
+export const generationMax: number = 2 ** 32 - 1;
 /** A step of the clock past the head that is larger than this is refused unless the host accepts it. */
 export const clockStepMsMax: number = 366 * 24 * 60 * 60 * 1000;
 /** The last moment that a `Date` can show, in ms since the epoch. */
