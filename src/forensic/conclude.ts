@@ -5,6 +5,7 @@ import type { CheckName, Findings } from "./findings.js";
 import type { JournalEvents } from "./journal-events.js";
 import type { PassParts, PassState } from "./pass.js";
 import type { CheckLine, Verdict, VerifyLevel, VerifyReport } from "./report.js";
+import type { Roots } from "./tree.js";
 
 /** What a run leaves behind. */
 export interface Checked {
@@ -14,6 +15,10 @@ export interface Checked {
   readonly state: PassState;
   readonly parts: PassParts;
   readonly journal: JournalEvents;
+  /** Null when the tree was not computed. */
+  readonly roots: Roots | null;
+  /** The root of all entries; null when it is not known. */
+  readonly root: string | null;
 }
 
 interface Evidence {
@@ -24,12 +29,12 @@ interface Evidence {
 /** The checks of each level, in the order of the report. */
 const checksOf: Readonly<Record<VerifyLevel, readonly CheckName[]>> = {
   quick: ["store", "genesis", "bytes", "chain", "tx", "columns", "clock"],
-  full: ["store", "genesis", "bytes", "chain", "tx", "streams", "columns", "causes", "content", "clock"],
+  full: ["store", "genesis", "bytes", "chain", "tx", "streams", "columns", "causes", "content", "tree", "clock"],
 };
 
 /** The report on a run. */
 export function conclude(reader: RawReader, evidence: Evidence, checked: Checked, findings: Findings): VerifyReport {
-  const { level, size, entries, state, parts, journal } = checked;
+  const { level, size, entries, state, parts, journal, root } = checked;
   const { verdict, reason } = judge(checked, findings);
   const firstBad = findings.firstBad();
   return {
@@ -41,6 +46,7 @@ export function conclude(reader: RawReader, evidence: Evidence, checked: Checked
     incarnation: journal.incarnation,
     size,
     head: state.previous === null || entries === 0 ? null : { position: state.next - 1, id: state.previous },
+    root,
     evidence,
     checked: { entries, streams: parts.streams.rows, contents: parts.contents.rows, causes: state.causes },
     anchored: { to: null, unanchored: size },
@@ -81,7 +87,7 @@ function checkLines(checked: Checked, findings: Findings): CheckLine[] {
         where,
         code,
         message: values === "" ? says : `${values}: ${says}`,
-        checked: count,
+        checked: count ?? 0,
       });
     }
     for (const severity of ["FAIL", "warn"] as const) {
@@ -93,17 +99,24 @@ function checkLines(checked: Checked, findings: Findings): CheckLine[] {
           where: "",
           code: null,
           message: `and ${grouped(more)} more like these`,
-          checked: count,
+          checked: count ?? 0,
         });
     }
     if (findings.ofCheck(check, "FAIL") + findings.ofCheck(check, "warn") === 0 && checked.entries > 0)
-      lines.push({ status: "ok", check, where: "", code: null, message, checked: count });
+      lines.push({
+        status: count === null ? "info" : "ok",
+        check,
+        where: "",
+        code: null,
+        message,
+        checked: count ?? 0,
+      });
   }
   return lines;
 }
 
-/** What each check looked at when it found nothing. */
-const summaries: Readonly<Record<CheckName, (checked: Checked) => readonly [count: number, message: string]>> = {
+/** What each check looked at when it found nothing; without a count, it could not look. */
+const summaries: Readonly<Record<CheckName, (checked: Checked) => readonly [count: number | null, message: string]>> = {
   store: () => [1, "identifiers, tables, types and pages"],
   genesis: ({ journal }) => [journal.count, `#0 opens the journal, ${counted(journal.count, "event")} of its own`],
   bytes: ({ entries }) => [entries, `${counted(entries, "entry", "entries")} canonical, ${counted(entries, "id")}`],
@@ -122,6 +135,10 @@ const summaries: Readonly<Record<CheckName, (checked: Checked) => readonly [coun
     contents.rows,
     `${counted(contents.rows - contents.erased, "content")} hashed`,
   ],
+  tree: ({ roots, root, entries }) =>
+    root === null
+      ? [null, `no root: what is at #${roots?.end ?? 0} is missing or cannot be read`]
+      : [entries, `root ${root} of ${counted(entries, "entry", "entries")}`],
   clock: ({ entries }) => [entries, "the time never falls"],
 };
 

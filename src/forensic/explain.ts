@@ -45,10 +45,13 @@ export class Explainer {
     const stored = await this.stored(row.entry, position);
     if (stored === null) {
       this.report("E_TYPE", position, null, { message: "entry must be text", have: row.entry });
+      this.state.tree?.lose();
       return this.settle(null, row, position, isDigest(row.id) ? row.id : null);
     }
     const id = entryId(stored);
     const read = readEntry(stored);
+    // What a leaf of another format is, this version does not know.
+    if (read.problem?.kind === "version") this.state.tree?.lose();
     if (typeof row.id === "string" && row.id !== id) {
       this.report("E_ID", position, read.fields, { want: row.id, have: id });
       if (read.problem?.kind === "canonical") this.report("E_CANON", position, null, { message: read.problem.message });

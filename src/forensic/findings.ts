@@ -7,7 +7,7 @@ export type FindingClass = "tampering" | "corruption" | "format" | "clock";
 
 /** The parts of a verification, in the order of the report. @public */
 export type CheckName =
-  "store" | "genesis" | "bytes" | "chain" | "tx" | "streams" | "columns" | "causes" | "content" | "clock";
+  "store" | "genesis" | "bytes" | "chain" | "tx" | "streams" | "columns" | "causes" | "content" | "tree" | "clock";
 
 /** A stable code: `E_…` fails the verification, `W_…` warns. Match on it, not on the text. @public */
 export type FindingCode =

@@ -11,6 +11,7 @@ import type { Findings } from "./findings.js";
 import { EntryScanner } from "./scanner.js";
 import { nameOf } from "./streams.js";
 import type { StreamState, StreamTable } from "./streams.js";
+import type { TreeWalk } from "./tree.js";
 import type { TypeState, TypeTable } from "./types.js";
 
 /** The tx that entries belong to, as they say themselves. */
@@ -31,6 +32,8 @@ export interface PassParts {
 /** What is known of the journal up to a row. The next row is judged by it. */
 export class PassState {
   readonly parts: PassParts;
+  /** Null when the entries do not start at a place where a part of the tree does. */
+  readonly tree: TreeWalk | null;
   /** The position that the next row must have. */
   next: number;
   /** The first position that was looked at. */
@@ -61,8 +64,9 @@ export class PassState {
   readonly now: number;
   ahead: { readonly position: number; readonly at: number } | null = null;
 
-  constructor(parts: PassParts, first: number, now: number) {
+  constructor(parts: PassParts, first: number, now: number, tree: TreeWalk | null) {
     this.parts = parts;
+    this.tree = tree;
     this.first = first;
     this.now = now;
     this.next = first;
@@ -79,6 +83,7 @@ export class PassState {
     this.at = at;
     this.next = seq + 1;
     this.rows++;
+    this.tree?.add(seq, id, at);
     if (shownId !== null) this.ids?.add(seq, shownId);
     if (at > this.now && this.ahead === null) this.ahead = { position: seq, at };
   }

@@ -36,6 +36,9 @@ export interface VerifyReport {
   /** How many entries there are. */
   readonly size: number;
   readonly head: { readonly position: number; readonly id: string } | null;
+  /** The root of the tree of all entries, computed from their bytes, in hex; null when it was not computed (quick), or when
+   *  entries are missing or cannot be read. */
+  readonly root: string | null;
   readonly evidence: {
     readonly files: readonly EvidenceFile[];
     /** Are the files as they were when they were opened: the same, of the same size, last changed at the same time? */

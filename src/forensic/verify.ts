@@ -17,6 +17,7 @@ import type { PassParts } from "./pass.js";
 import type { VerifyLevel, VerifyReport } from "./report.js";
 import { EntryScanner } from "./scanner.js";
 import { StreamTable } from "./streams.js";
+import { Roots, TreeWalk } from "./tree.js";
 import { TypeTable } from "./types.js";
 
 export type { VerifyReport } from "./report.js";
@@ -91,7 +92,7 @@ class Verification {
     const contents = new ContentTable(findings, level === "full" ? 1 : null);
     this.parts = { reader, findings, streams: new StreamTable(reader, findings), types: new TypeTable(), contents };
     this.journal = new JournalEvents(findings, contents);
-    this.state = this.startAt(0);
+    this.state = this.startAt(0, level === "full" ? new TreeWalk(0, new Float64Array()) : null);
     this.explainer = new Explainer(this.state, this.journal);
   }
 
@@ -111,7 +112,9 @@ class Verification {
     }
     if (this.findings.total("FAIL") > 0) this.addProblems(await this.reader.problems("all"), problems);
     const { state, parts, journal, size, level } = this;
-    return { level, size, entries: this.checked, state, parts, journal };
+    const roots = state.tree === null ? null : new Roots([state.tree.part()]);
+    const root = roots !== null && roots.end > 0 && roots.end === state.next ? roots.root() : null;
+    return { level, size, entries: this.checked, state, parts, journal, roots, root };
   }
 
   private addProblems(problems: readonly RawProblem[], known: readonly RawProblem[]): void {
@@ -180,8 +183,8 @@ class Verification {
   }
 
   /** Judges what follows as if everything before were unread. */
-  private startAt(first: number): PassState {
-    return new PassState(this.parts, first, this.options.now ?? Number.POSITIVE_INFINITY);
+  private startAt(first: number, tree: TreeWalk | null = null): PassState {
+    return new PassState(this.parts, first, this.options.now ?? Number.POSITIVE_INFINITY, tree);
   }
 
   private async entries(from: number | null): Promise<void> {

@@ -71,6 +71,7 @@ describe("verify", () => {
         "incarnation",
         "size",
         "head",
+        "root",
         "evidence",
         "checked",
         "anchored",

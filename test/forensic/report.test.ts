@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { findingKinds, formatReport, verify } from "../../src/forensic/index.js";
 import type { VerifyOptions } from "../../src/forensic/index.js";
+import { merkleRoot } from "../../src/journal/merkle.js";
 import { LedgerError } from "../../src/kernel/errors.js";
 import type { RawReader } from "../../src/journal/raw-reader.js";
 import { arrayRawReader } from "../../src/testing/array-raw-reader.js";
@@ -12,7 +13,8 @@ const noRows: RawRows = { entries: [], streams: [], types: [], streamPages: [], 
 
 describe("the report as text", () => {
   test("of a journal in order", async () => {
-    const text = formatReport(await verifyRows(journalRows()));
+    const report = await verifyRows(journalRows());
+    const text = formatReport(report);
 
     expect(text)
       .toBe(`journal   testing/tampered   format 1   340 events   head ${String(row(journalRows(), 339).id).slice(0, 12)}
@@ -25,6 +27,7 @@ ok        streams    13 streams without a gap
 ok        columns    every copy equals its entry, 1 page of positions
 ok        causes     14 causes found earlier
 ok        content    13 contents hashed
+ok        tree       root ${report.root?.slice(0, 12)}… of 340 entries
 ok        clock      the time never falls
 info      erased     1 content
 info      anchored   no checkpoint from outside: 340 events rest on this file alone
@@ -198,6 +201,34 @@ describe("the verdict", () => {
       expect(sentence.length).toBeGreaterThan(10);
       expect(check).toMatch(/^[a-z]+$/);
     }
+  });
+});
+
+describe("the root", () => {
+  test("is that of the ids of all entries", async () => {
+    const rows = journalRows();
+
+    expect((await verifyRows(rows)).root).toBe(merkleRoot(rows.entries.map(({ id }) => String(id))));
+  });
+
+  test.each([
+    ["an entry is missing", (rows: RawRows) => rows.entries.splice(175, 1)],
+    ["an entry cannot be read", (rows: RawRows) => setColumns(rows, 175, { entry: 7 })],
+    ["an entry is of another format", (rows: RawRows) => editSealed(rows, 175, (fields) => (fields["v"] = 0))],
+  ])("is not known when %s", async (_, change) => {
+    const rows = journalRows();
+    change(rows);
+    const report = await verifyRows(rows);
+
+    expect(report.root).toBeNull();
+    expect(formatReport(report)).toContain(
+      "info      tree       no root: what is at #175 is missing or cannot be read",
+    );
+  });
+
+  test("is not computed by a quick verification, nor of nothing", async () => {
+    expect((await verifyRows(journalRows(), { level: "quick" })).root).toBeNull();
+    expect((await verifyRows(noRows)).root).toBeNull();
   });
 });
 

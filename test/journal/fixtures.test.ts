@@ -54,6 +54,8 @@ describe.each(names)("fixtures/format/%s", (name) => {
 
     expect(report.findings).toEqual([]);
     expect(report.verdict).toBe("OK");
+    const roots = lines.filter((line) => "root" in line).map(({ root }) => root);
+    if (roots.length > 0) expect(roots).toContain(report.root);
   });
 
   test("has the ids that it names, is canonical, and is written again byte for byte", () => {
