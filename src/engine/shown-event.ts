@@ -1,0 +1,85 @@
+/** A stored entry as a reader sees it: its fields by the names of the public API, its data upcast to the version that this
+ *  program writes. */
+import type { JsonObject } from "../kernel/canonical.js";
+import { invalid, invariant, LedgerError } from "../kernel/errors.js";
+import type { DecodedEntry } from "../journal/stored.js";
+import type { Areas } from "./areas.js";
+import type { LedgerEvent, UnknownEvents } from "./types.js";
+
+/** The event that a stored entry is today; null when `unknown` leaves it out. */
+export function showEvent(decoded: DecodedEntry, areas: Areas, unknown: UnknownEvents): LedgerEvent | null {
+  const definition = areas.definitionOf(decoded.fields.type);
+  const { tv, type, seq } = decoded.fields;
+  if (definition === undefined || tv > definition.version) {
+    const event = toEvent(decoded, decoded.fields.data, tv);
+    if (unknown === "accept") return event;
+    if (unknown === "ignore") return null;
+    if (typeof unknown === "function") return unknown(event);
+    throw new LedgerError(
+      "SCHEMA_UNKNOWN",
+      `event #${seq} ${type} must be of a type and version that this program defines, found version ${tv}`,
+      { details: { position: seq, type, version: tv } },
+    );
+  }
+  let data = decoded.fields.data;
+  for (let version = tv; version < definition.version; version++) {
+    const step = definition.upcast.get(version);
+    invariant(step !== undefined, "a definition has a step from each older version");
+    data = upcast(step, data, seq, type, version);
+  }
+  return toEvent(decoded, data, definition.version);
+}
+
+/** Parses what a reader does with types that it does not know. */
+export function parseUnknown(unknown: UnknownEvents = "accept"): UnknownEvents {
+  if (unknown !== "accept" && unknown !== "ignore" && unknown !== "error" && typeof unknown !== "function") {
+    throw invalid("options.unknown", '"accept", "ignore", "error" or a function', unknown);
+  }
+  return unknown;
+}
+
+function upcast(
+  step: (data: JsonObject) => JsonObject,
+  data: JsonObject,
+  position: number,
+  type: string,
+  from: number,
+): JsonObject {
+  let next: unknown;
+  try {
+    next = step(data);
+  } catch (cause) {
+    throw new LedgerError(
+      "SCHEMA_UNKNOWN",
+      `event #${position} ${type} must be upcast from version ${from}, found a step that throws`,
+      { details: { position, type, version: from }, cause },
+    );
+  }
+  if (typeof next === "object" && next !== null && !Array.isArray(next) && !("then" in next)) return next as JsonObject;
+  throw new LedgerError(
+    "SCHEMA_UNKNOWN",
+    `event #${position} ${type} must be upcast from version ${from} into an object, found something else`,
+    { details: { position, type, version: from } },
+  );
+}
+
+function toEvent({ id, fields }: DecodedEntry, data: JsonObject, version: number): LedgerEvent {
+  const { seq, stream, rev, type, at, tx, actor, command, cause, corr, fence, meta } = fields;
+  return {
+    position: seq,
+    id,
+    stream,
+    revision: rev,
+    type,
+    version,
+    data,
+    at,
+    tx: { first: tx[0], count: tx[1] },
+    ...(actor === undefined ? {} : { actor }),
+    ...(command === undefined ? {} : { command }),
+    ...(cause === undefined ? {} : { cause }),
+    ...(corr === undefined ? {} : { correlation: corr }),
+    ...(fence === undefined ? {} : { fence }),
+    ...(meta === undefined ? {} : { meta }),
+  };
+}
