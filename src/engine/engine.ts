@@ -197,7 +197,7 @@ async function openJournal(options: EngineOptions): Promise<JournalOpened> {
     try {
       if ((await transaction.head()) === null) {
         await requireNothingLeft(transaction);
-        await transaction.append([genesisRow(options, data)], []);
+        await transaction.append([genesisRow(options, data)], [], []);
         await transaction.commit();
       } else {
         await transaction.rollback();

@@ -17,6 +17,7 @@ import type { PreparedAppend } from "./prepare.js";
 import { Known } from "./known.js";
 import { StreamHeads } from "./stream-heads.js";
 import type { TimeState } from "./time.js";
+import { completedNodes } from "./tree-nodes.js";
 import type { AppendResult, Diagnostic } from "./types.js";
 
 export interface WriterOptions {
@@ -180,7 +181,9 @@ export class Writer {
           await transaction.rollback();
           return outcomes;
         }
-        await transaction.append(batch.entries, batch.contents);
+        const ids = batch.entries.map(({ id }) => id);
+        const nodes = await completedNodes(transaction, batch.entries[0]!.seq, ids);
+        await transaction.append(batch.entries, batch.contents, nodes);
         await transaction.commit();
         this.adopt(batch);
         return outcomes;

@@ -12,8 +12,10 @@ export { canonicalize } from "../kernel/canonical.js";
 export type { JsonObject, JsonValue } from "../kernel/canonical.js";
 export type {
   EvidenceFile,
+  RawCheckpoint,
   RawContent,
   RawEntry,
+  RawNode,
   RawProblem,
   RawReader,
   RawStream,

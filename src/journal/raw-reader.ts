@@ -63,6 +63,18 @@ export interface RawContent {
   readonly erased: unknown;
 }
 
+/** One node of the tree. `hash` is hex when it is a blob of any size. */
+export interface RawNode {
+  readonly level: unknown;
+  readonly n: unknown;
+  readonly hash: unknown;
+}
+
+export interface RawCheckpoint {
+  readonly size: unknown;
+  readonly note: unknown;
+}
+
 /** Stored rows at one consistent position. Lists come in key order, in pages: pass the last key of the page before. */
 export interface RawReader {
   readonly location: string;
@@ -85,5 +97,7 @@ export interface RawReader {
     limit: number,
   ): Promise<readonly RawStreamPage[]>;
   contents(after: number | null, limit: number): Promise<readonly RawContent[]>;
+  nodes(after: { readonly level: number; readonly n: number } | null, limit: number): Promise<readonly RawNode[]>;
+  checkpoints(after: number | null, limit: number): Promise<readonly RawCheckpoint[]>;
   close(): Promise<void>;
 }

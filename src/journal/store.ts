@@ -3,6 +3,7 @@
  *  Invariants: positions are dense by construction; one writer at a time, between `begin` and `commit` or `rollback`;
  *  everything in one transaction becomes visible and durable together or not at all. Source: design section 5. */
 
+import type { Claim } from "../kernel/claim.js";
 import type { RawReader } from "./raw-reader.js";
 
 /** The last entry of a journal and what is kept beside it. */
@@ -57,6 +58,37 @@ export interface ContentRow {
 /** A stored content; after erasure only number and digest are left, and the position of the erasing event. */
 export type StoredContent = ContentRow | { readonly n: number; readonly digest: string; readonly erased: number };
 
+/** The root of the 256^`level` entries from `n` × 256^`level` on; level 1 and up. Level 0 is the ids. A cache: whoever verifies
+ *  computes each of them again. */
+export interface TreeNode {
+  readonly level: number;
+  readonly n: number;
+  /** 64 hex digits. */
+  readonly hash: string;
+}
+
+/** A checkpoint that was made: operational, never evidence by itself. */
+export interface StoredCheckpoint {
+  /** Entries that it covers. */
+  readonly size: number;
+  /** The note, with its signatures. */
+  readonly note: string;
+}
+
+/** A durable consumer: operational. */
+export interface ConsumerRow {
+  readonly name: string;
+  /** The last position that was acknowledged; −1 before the first. */
+  readonly position: number;
+  /** The id of the entry there; null at −1. */
+  readonly id: string | null;
+  readonly incarnation: number;
+  /** Raised by each claim, kept when it is released. */
+  readonly generation: number;
+  /** What the claim kernel made of it; null when nobody owns it. */
+  readonly claim: Claim | null;
+}
+
 /** Reads at one consistent position. */
 export interface StoreReads {
   /** The head at that position; null when nothing was ever written. */
@@ -65,22 +97,42 @@ export interface StoreReads {
   /** Entries from a position on, ascending, or descending from it when `reverse`. */
   entries(from: number, limit: number, reverse?: boolean): Promise<readonly StoredEntry[]>;
   entriesAt(positions: readonly number[]): Promise<readonly (StoredEntry | null)[]>;
+  /** Ids of entries from a position on, in order, without their texts. */
+  ids(from: number, limit: number): Promise<readonly string[]>;
   /** Entries of one stream from a revision on, ascending, or descending from it when `reverse`. */
   streamEntries(stream: string, fromRev: number, limit: number, reverse?: boolean): Promise<readonly StoredEntry[]>;
   contents(numbers: readonly number[]): Promise<readonly (StoredContent | null)[]>;
   /** For each plain hash the content that has it, if any. */
   contentsByPlain(hashes: readonly string[]): Promise<readonly (ContentRow | null)[]>;
+  /** Hashes of the nodes of a level from number `from` on, in order; level 1 and up. */
+  nodes(level: number, from: number, limit: number): Promise<readonly string[]>;
+  /** Stored checkpoints, largest first, of at most `sizeMax` entries (null: of any size). */
+  checkpoints(sizeMax: number | null, limit: number): Promise<readonly StoredCheckpoint[]>;
+  /** All consumers, in the order of the UTF-8 bytes of their names. */
+  consumers(): Promise<readonly ConsumerRow[]>;
+  consumer(name: string): Promise<ConsumerRow | null>;
 }
 
-/** A read snapshot. Release it: a reader that never lets go keeps the store from cleaning up. */
+/** A read snapshot. Release it: a reader that never lets go keeps the store from cleaning up. One that was taken before a
+ *  content was erased may still show the content, or show it erased: what is erased is no state that a reader may lean on. */
 export interface StoreSnapshot extends StoreReads {
   release(): Promise<void>;
 }
 
 /** The one open write transaction. Its reads see what it wrote. */
 export interface StoreTransaction extends StoreReads {
-  /** Appends entries, dense from the head on, and puts contents, dense from the head's number on. */
-  append(entries: readonly EntryRow[], contents: readonly ContentRow[]): Promise<void>;
+  /** Appends entries, dense from the head on, and puts contents, dense from the head's number on. `nodes` are exactly those
+   *  that these entries complete: level by level from 1 up, in order. */
+  append(entries: readonly EntryRow[], contents: readonly ContentRow[], nodes: readonly TreeNode[]): Promise<void>;
+  /** Empties contents that are stored: only number and digest are left, and the position of the erasing entry, which must be
+   *  there. The bytes may stand in the store's files until `scrub`. */
+  erase(numbers: readonly number[], position: number): Promise<void>;
+  /** Keeps a checkpoint of at most the entries there are; one of the same size is replaced. */
+  putCheckpoint(checkpoint: StoredCheckpoint): Promise<void>;
+  /** Keeps a consumer; one of the same name is replaced. */
+  putConsumer(consumer: ConsumerRow): Promise<void>;
+  /** Forgets a consumer; one that is not there is no error. */
+  deleteConsumer(name: string): Promise<void>;
   /** Makes it durable. When it throws, the outcome is unknown until the head is read again under a new lock. */
   commit(): Promise<void>;
   /** Undoes it; never throws, so that the first error is the one that is seen. */
@@ -120,6 +172,10 @@ export interface Store {
   reset(): Promise<void>;
   /** Housekeeping between commits, after callers were answered: checkpoints. Never throws; see `health`. */
   maintain(): Promise<void>;
+  /** After an erasure was committed: takes the erased bytes out of every file of the store. False when a reader, or another
+   *  process, holds them back; then `maintain` and `close` try again, and so does whoever opens the store for writing next.
+   *  Never throws. */
+  scrub(): Promise<boolean>;
   health(): Promise<StoreHealth>;
   /** The stored rows as they are, for the verifier, at one position. */
   raw(): Promise<RawReader>;
@@ -139,7 +195,11 @@ export const durableSteps = [
   "contents",
   "entries",
   "streams",
+  "nodes",
+  "erase",
+  "operational",
   "commit",
+  "scrub",
   "checkpoint",
   "fold",
   "close",

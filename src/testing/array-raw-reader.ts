@@ -1,8 +1,12 @@
 /** A raw reader over rows in plain arrays: the natural tool for attacking `verify`, and for whoever writes a second one.
  *  Invariant: it hands the rows over as they stand in the arrays, in their order, as a store would. */
+import { completedNodes } from "../engine/tree-nodes.js";
+import { entryId } from "../journal/entry.js";
 import type {
+  RawCheckpoint,
   RawContent,
   RawEntry,
+  RawNode,
   RawProblem,
   RawReader,
   RawStream,
@@ -17,7 +21,24 @@ export interface RawRows {
   types: RawType[];
   streamPages: RawStreamPage[];
   contents: RawContent[];
+  /** Null: those that belong to the entries as they stand, whatever was done to them. */
+  nodes: RawNode[] | null;
+  checkpoints: RawCheckpoint[];
   problems: RawProblem[];
+}
+
+/** No rows at all. @public */
+export function emptyRows(): RawRows {
+  return {
+    entries: [],
+    streams: [],
+    types: [],
+    streamPages: [],
+    contents: [],
+    nodes: null,
+    checkpoints: [],
+    problems: [],
+  };
 }
 
 /** How a reader over arrays behaves. @public */
@@ -49,10 +70,19 @@ export function arrayRawReader(rows: RawRows, options: ArrayRawReaderOptions = {
       const from =
         after === null
           ? 0
-          : rows.streamPages.findLastIndex(({ stream, page: number }) => isUpTo(stream, number, after)) + 1;
+          : rows.streamPages.findLastIndex(({ stream, page: number }) =>
+              isUpTo(stream, number, [after.stream, after.page]),
+            ) + 1;
       return rows.streamPages.slice(from, from + limit);
     },
     contents: async (after, limit) => page(rows.contents, (row) => row.n, after, limit),
+    nodes: async (after, limit) => {
+      const nodes = rows.nodes ?? (await nodesOf(rows.entries));
+      const from =
+        after === null ? 0 : nodes.findLastIndex(({ level, n }) => isUpTo(level, n, [after.level, after.n])) + 1;
+      return nodes.slice(from, from + limit);
+    },
+    checkpoints: async (after, limit) => page(rows.checkpoints, (row) => row.size, after, limit),
     close: async () => {},
   };
 }
@@ -65,13 +95,21 @@ function stored(entry: unknown, asBytes: boolean): unknown {
   return text.includes("\ufffd") ? entry : text;
 }
 
+/** The tree over the entries' bytes, in their order. */
+async function nodesOf(entries: readonly RawEntry[]): Promise<readonly RawNode[]> {
+  const ids = entries.map(({ entry, id }) =>
+    typeof entry === "string" || entry instanceof Uint8Array ? entryId(entry) : String(id),
+  );
+  return completedNodes({ ids: async () => [], nodes: async () => [] }, 0, ids);
+}
+
 function page<T>(rows: readonly T[], key: (row: T) => unknown, after: number | null, limit: number): T[] {
   const from = after === null ? 0 : rows.findLastIndex((row) => isNumberUpTo(key(row), after)) + 1;
   return rows.slice(from, from + limit);
 }
 
-function isUpTo(stream: unknown, number: unknown, after: { readonly stream: number; readonly page: number }): boolean {
-  return isNumberUpTo(stream, after.stream - 1) || (stream === after.stream && isNumberUpTo(number, after.page));
+function isUpTo(first: unknown, second: unknown, after: readonly [number, number]): boolean {
+  return isNumberUpTo(first, after[0] - 1) || (first === after[0] && isNumberUpTo(second, after[1]));
 }
 
 function isNumberUpTo(value: unknown, max: number): boolean {

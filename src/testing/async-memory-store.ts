@@ -5,9 +5,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LedgerError } from "../kernel/errors.js";
 import type { RawReader } from "../journal/raw-reader.js";
 import type {
+  ConsumerRow,
   ContentRow,
   EntryRow,
   Store,
+  StoredCheckpoint,
   StoredContent,
   StoredEntry,
   StoreHead,
@@ -16,6 +18,7 @@ import type {
   StoreSnapshot,
   StoreTransaction,
   StreamHead,
+  TreeNode,
 } from "../journal/store.js";
 import { createMemoryStore } from "../store/memory/store.js";
 
@@ -25,7 +28,8 @@ export interface AsyncMemoryStoreOptions {
   readonly store?: Store;
   /** The longest delay of a call, in ms. Most take one turn of the event loop or less. Default 2. */
   readonly delayMsMax?: number;
-  /** How many `begin`s and commits are refused with `STORE_BUSY`, without having done anything. Default 0.1. */
+  /** How many `begin`s and commits are refused with `STORE_BUSY`, and how many scrubs with false, without having done
+   *  anything. Default 0.1. */
   readonly busyRate?: number;
   /** How many commits happen and yet throw, as if the reply was lost. Default 0.05. */
   readonly lostReplyRate?: number;
@@ -94,6 +98,10 @@ class AsyncReads implements StoreReads {
     return this.later(() => this.reads.entriesAt(positions));
   }
 
+  ids(from: number, limit: number): Promise<readonly string[]> {
+    return this.later(() => this.reads.ids(from, limit));
+  }
+
   streamEntries(stream: string, fromRev: number, limit: number, reverse?: boolean): Promise<readonly StoredEntry[]> {
     return this.later(() => this.reads.streamEntries(stream, fromRev, limit, reverse));
   }
@@ -104,6 +112,22 @@ class AsyncReads implements StoreReads {
 
   contentsByPlain(hashes: readonly string[]): Promise<readonly (ContentRow | null)[]> {
     return this.later(() => this.reads.contentsByPlain(hashes));
+  }
+
+  nodes(level: number, from: number, limit: number): Promise<readonly string[]> {
+    return this.later(() => this.reads.nodes(level, from, limit));
+  }
+
+  checkpoints(sizeMax: number | null, limit: number): Promise<readonly StoredCheckpoint[]> {
+    return this.later(() => this.reads.checkpoints(sizeMax, limit));
+  }
+
+  consumers(): Promise<readonly ConsumerRow[]> {
+    return this.later(() => this.reads.consumers());
+  }
+
+  consumer(name: string): Promise<ConsumerRow | null> {
+    return this.later(() => this.reads.consumer(name));
   }
 
   protected async later<T>(act: () => Promise<T>): Promise<T> {
@@ -139,8 +163,24 @@ class AsyncTransaction extends AsyncReads implements StoreTransaction {
     this.lostReplyRate = lostReplyRate;
   }
 
-  append(entries: readonly EntryRow[], contents: readonly ContentRow[]): Promise<void> {
-    return this.later(() => this.transaction.append(entries, contents));
+  append(entries: readonly EntryRow[], contents: readonly ContentRow[], nodes: readonly TreeNode[]): Promise<void> {
+    return this.later(() => this.transaction.append(entries, contents, nodes));
+  }
+
+  erase(numbers: readonly number[], position: number): Promise<void> {
+    return this.later(() => this.transaction.erase(numbers, position));
+  }
+
+  putCheckpoint(checkpoint: StoredCheckpoint): Promise<void> {
+    return this.later(() => this.transaction.putCheckpoint(checkpoint));
+  }
+
+  putConsumer(consumer: ConsumerRow): Promise<void> {
+    return this.later(() => this.transaction.putConsumer(consumer));
+  }
+
+  deleteConsumer(name: string): Promise<void> {
+    return this.later(() => this.transaction.deleteConsumer(name));
   }
 
   async commit(): Promise<void> {
@@ -201,6 +241,11 @@ class AsyncStore implements Store {
   async maintain(): Promise<void> {
     await this.trouble.delay();
     await this.store.maintain();
+  }
+
+  async scrub(): Promise<boolean> {
+    await this.trouble.delay();
+    return !this.trouble.strikes(this.busyRate) && this.store.scrub();
   }
 
   health(): Promise<StoreHealth> {

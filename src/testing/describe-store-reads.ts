@@ -149,7 +149,7 @@ export function describeStoreReads(withStore: WithStore): void {
       const bytes = Uint8Array.of(0, 255, 254, 10);
       const row: ContentRow = { ...contentRow(1, "x"), media: "application/octet-stream", bytes, plain: null };
       const transaction = await begin(store);
-      await transaction.append([entryRow({ seq: 0, stream: "a/1", rev: 1, before: null })], [row]);
+      await transaction.append([entryRow({ seq: 0, stream: "a/1", rev: 1, before: null })], [row], []);
       const kept = { ...row, salt: Buffer.from(row.salt), bytes: Buffer.from(bytes) };
       bytes.fill(7);
       if (!(await commits(transaction))) await write(store, { streams: ["a/1"], rows: [kept] });

@@ -189,7 +189,7 @@ export function describeStore(name: string, open: () => Promise<StoreFixture>, {
 
         for (const [entries, contents] of broken) {
           const transaction = await begin(store);
-          await assert.rejects(transaction.append(entries, contents), { name: "InvariantError" });
+          await assert.rejects(transaction.append(entries, contents, []), { name: "InvariantError" });
           await transaction.rollback();
         }
         assert.equal((await readAll(store)).length, 1);
@@ -251,7 +251,7 @@ export function describeStore(name: string, open: () => Promise<StoreFixture>, {
       const waiting = begin(store);
       await Promise.all([store.close(), assert.rejects(waiting, { code: "CLOSED" })]);
 
-      await assert.rejects(transaction.append([], []), { code: "CLOSED" });
+      await assert.rejects(transaction.append([], [], []), { code: "CLOSED" });
       await assert.rejects(
         retry(() => transaction.commit()),
         { code: "CLOSED" },
@@ -273,7 +273,7 @@ export function describeStore(name: string, open: () => Promise<StoreFixture>, {
 
       await assert.rejects(snapshot.head(), { name: "InvariantError" });
       await assert.rejects(transaction.head(), { name: "InvariantError" });
-      await assert.rejects(transaction.append([], []), { name: "InvariantError" });
+      await assert.rejects(transaction.append([], [], []), { name: "InvariantError" });
     });
 
     withStore("closing twice is a no-op, and a closed store refuses", async (store) => {

@@ -17,7 +17,7 @@ export {
   metas,
   streamNames,
 } from "./arbitraries.js";
-export { arrayRawReader } from "./array-raw-reader.js";
+export { arrayRawReader, emptyRows } from "./array-raw-reader.js";
 export type { ArrayRawReaderOptions, RawRows } from "./array-raw-reader.js";
 export { asyncMemoryStore } from "./async-memory-store.js";
 export type { AsyncMemoryStoreOptions } from "./async-memory-store.js";

@@ -8,6 +8,7 @@ import { journalOpened, journalStream } from "../journal/events/journal.js";
 import { canonicalize } from "../kernel/canonical.js";
 import { dedupeBytesMin } from "../kernel/limits.js";
 import type { RawEntry } from "../journal/raw-reader.js";
+import { emptyRows } from "./array-raw-reader.js";
 import type { RawRows } from "./array-raw-reader.js";
 
 /** An event for a raw journal. @public */
@@ -22,7 +23,7 @@ const revisionsPerPage = 256;
 
 /** A journal in rows, with its first entry. @public */
 export class RawJournal {
-  readonly rows: RawRows = { entries: [], streams: [], types: [], streamPages: [], contents: [], problems: [] };
+  readonly rows: RawRows = emptyRows();
   private readonly positions = new Map<string, number[]>();
 
   constructor(at: number, origin = "testing/raw") {

@@ -1,7 +1,16 @@
 /** Writing to a store as its port asks: take the lock, append behind what is there, and find out what became of a commit
  *  that threw. Rows are made up; whatever an adapter must not care about is random. */
 import { entryId } from "../journal/entry.js";
-import type { ContentRow, EntryRow, Store, StoredEntry, StoreReads, StoreTransaction } from "../journal/store.js";
+import { completedNodes } from "../engine/tree-nodes.js";
+import type {
+  ContentRow,
+  EntryRow,
+  Store,
+  StoredEntry,
+  StoreReads,
+  StoreTransaction,
+  TreeNode,
+} from "../journal/store.js";
 import { sha256Hex } from "../kernel/digest.js";
 import { LedgerError } from "../kernel/errors.js";
 
@@ -75,11 +84,20 @@ export async function append(transaction: StoreTransaction, batch: Batch): Promi
     return entryRow({ seq, stream, rev, before: before?.seq ?? null, type: batch.type, data: batch.data?.[index] });
   });
   const n = (head?.contents ?? 0) + 1;
-  await transaction.append(
-    rows,
-    batch.rows ?? (batch.contents ?? []).map((text, index) => contentRow(n + index, text)),
-  );
+  const contents = batch.rows ?? (batch.contents ?? []).map((text, index) => contentRow(n + index, text));
+  await transaction.append(rows, contents, await nodesFor(transaction, rows));
   return rows[0]!;
+}
+
+/** The nodes that rows complete which come next. */
+export async function nodesFor(reads: StoreReads, rows: readonly EntryRow[]): Promise<readonly TreeNode[]> {
+  const [first] = rows;
+  if (first === undefined) return [];
+  return completedNodes(
+    reads,
+    first.seq,
+    rows.map(({ id }) => id),
+  );
 }
 
 export interface RowFacts {

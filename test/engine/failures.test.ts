@@ -29,29 +29,24 @@ function failingStore(
     async begin() {
       if (gone) throw new LedgerError("STORE_UNAVAILABLE", "the store must answer, found nobody");
       const transaction = await inner.begin();
-      return {
-        head: () => transaction.head(),
-        streamHeads: (streams) => transaction.streamHeads(streams),
-        entries: (from, limit, reverse) => transaction.entries(from, limit, reverse),
-        entriesAt: (positions) => transaction.entriesAt(positions),
-        streamEntries: (stream, from, limit, reverse) => transaction.streamEntries(stream, from, limit, reverse),
-        contents: (numbers) => transaction.contents(numbers),
-        contentsByPlain: (hashes) => transaction.contentsByPlain(hashes),
-        rollback: () => transaction.rollback(),
-        async append(entries, contents) {
+      const append = transaction.append.bind(transaction);
+      const commit = transaction.commit.bind(transaction);
+      return Object.assign(transaction, {
+        append: async (...rows: Parameters<typeof append>) => {
           fail("before append");
-          await transaction.append(entries, contents);
+          await append(...rows);
         },
-        async commit() {
+        commit: async () => {
           fail("before commit");
-          await transaction.commit();
+          await commit();
           fail("after commit");
         },
-      };
+      });
     },
     snapshot: () => inner.snapshot(),
     reset: () => inner.reset(),
     maintain: () => inner.maintain(),
+    scrub: () => inner.scrub(),
     health: () => inner.health(),
     raw: () => inner.raw(),
     close: () => inner.close(),

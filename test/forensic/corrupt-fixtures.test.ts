@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { findingKinds, formatReport } from "../../src/forensic/index.js";
+import { emptyRows } from "../../src/testing/array-raw-reader.js";
 import type { RawRows } from "../../src/testing/array-raw-reader.js";
 import { codesOf, verifyRows } from "./journal.js";
 
@@ -23,12 +24,12 @@ interface Expected {
 /** The first line says what is wrong and what must be found; each other line is a row of a table. */
 function read(name: string): { readonly expected: Expected; readonly rows: RawRows } {
   const [first, ...lines] = readFileSync(new URL(name, folder), "utf8").trimEnd().split("\n");
-  const rows: RawRows = { entries: [], streams: [], types: [], streamPages: [], contents: [], problems: [] };
+  const rows = emptyRows();
   for (const line of lines) {
     const { table, row } = JSON.parse(line, (_, value: unknown) =>
       isBytes(value) ? Buffer.from(value.base64, "base64") : value,
     ) as { table: keyof RawRows; row: never };
-    rows[table].push(row);
+    (rows[table] ??= []).push(row);
   }
   return { expected: JSON.parse(first ?? "") as Expected, rows };
 }

@@ -88,6 +88,8 @@ export function journalRows(): RawRows {
     types: [...template.types],
     streamPages: [...template.streamPages],
     contents: [...template.contents],
+    nodes: null,
+    checkpoints: [],
     problems: [],
   };
 }

@@ -113,6 +113,8 @@ function bound(reader: RawReader): RawReader {
     types: () => reader.types(),
     streamPages: (...given) => reader.streamPages(...given),
     contents: (...given) => reader.contents(...given),
+    nodes: (...given) => reader.nodes(...given),
+    checkpoints: (...given) => reader.checkpoints(...given),
     close: () => reader.close(),
   };
 }

@@ -83,6 +83,8 @@ export function lineReader(lines: readonly Line[]): RawReader {
     types: typeRows,
     streamPages: [],
     contents,
+    nodes: null,
+    checkpoints: [],
     problems: [],
   });
 }

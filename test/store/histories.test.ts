@@ -5,7 +5,16 @@ import { durableSteps } from "../../src/journal/store.js";
 import type { DurableStep, EntryRow, Store, StoreReads, StoreTransaction } from "../../src/journal/store.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
-import { append, begin, contentRow, entryRow, read, readAll, write } from "../../src/testing/store-histories.js";
+import {
+  append,
+  begin,
+  contentRow,
+  entryRow,
+  nodesFor,
+  read,
+  readAll,
+  write,
+} from "../../src/testing/store-histories.js";
 import { freshPath } from "./place.js";
 
 type Step =
@@ -119,7 +128,7 @@ test(
             const contents = Array.from({ length: each.contents }, (_, index) =>
               contentRow(n + index, `text ${(n + index) % 4}`),
             );
-            for (const transaction of pair) await transaction.append(rows, contents);
+            for (const transaction of pair) await transaction.append(rows, contents, await nodesFor(transaction, rows));
             expect(await answers(pair[1])).toEqual(await answers(pair[0]));
             for (const transaction of pair) await transaction[each.end]();
           } else {
@@ -143,7 +152,12 @@ test("every durable step is named, in the order in which the adapter takes them"
       if (moment === "before" && !seen.includes(each)) seen.push(each);
     },
   });
-  await write(store, { streams: ["a/1"], contents: ["one"] });
+  const transaction = await begin(store);
+  await append(transaction, { streams: Array<string>(256).fill("a/1"), contents: ["one"] });
+  await transaction.erase([1], 0);
+  await transaction.putCheckpoint({ size: 1, note: "a note" });
+  await transaction.commit();
+  await store.scrub();
   for (let round = 0; round < 5; round++) {
     await write(store, {
       streams: Array<string>(1_000).fill("a/1"),

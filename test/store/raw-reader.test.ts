@@ -113,7 +113,7 @@ test("A16 times and skews at the edge of 2^53 come back exactly", async () => {
   const transaction = await store.begin();
   const edge = Number.MAX_SAFE_INTEGER;
   const row = { id: "0".repeat(64), stream: "a/1", type: "a.b", entry: "{}" };
-  await transaction.append([{ ...row, seq: 0, rev: 1, before: null, at: edge, skew: -edge }], []);
+  await transaction.append([{ ...row, seq: 0, rev: 1, before: null, at: edge, skew: -edge }], [], []);
   await transaction.commit();
 
   expect(await read(store, (reads) => reads.head())).toMatchObject({ at: edge, skew: -edge });

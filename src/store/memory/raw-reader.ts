@@ -1,14 +1,17 @@
 import { LedgerError } from "../../kernel/errors.js";
 import type {
   EvidenceFile,
+  RawCheckpoint,
   RawContent,
   RawEntry,
+  RawNode,
   RawProblem,
   RawReader,
   RawStream,
   RawStreamPage,
   RawType,
 } from "../../journal/raw-reader.js";
+import { nodeCount } from "../completed-nodes.js";
 import { revisionsPerPage } from "../stream-page.js";
 import { revisionsBelow } from "./rows.js";
 import type { Extent, MemoryRows } from "./rows.js";
@@ -103,6 +106,28 @@ export class MemoryRawReader implements RawReader {
       .map((row) =>
         "bytes" in row ? { ...row, erased: null } : { ...row, media: null, salt: null, bytes: null, plain: null },
       );
+  }
+
+  async nodes(
+    after: { readonly level: number; readonly n: number } | null,
+    limit: number,
+  ): Promise<readonly RawNode[]> {
+    this.check();
+    const found: RawNode[] = [];
+    for (let level = after?.level ?? 1; level <= this.rows.nodes.length; level++) {
+      const from = after?.level === level ? after.n + 1 : 0;
+      const end = Math.min(nodeCount(level, this.extent.entries), from + limit - found.length);
+      for (let n = from; n < end; n++) found.push({ level, n, hash: this.rows.nodes[level - 1]![n]! });
+    }
+    return found;
+  }
+
+  async checkpoints(after: number | null, limit: number): Promise<readonly RawCheckpoint[]> {
+    this.check();
+    return this.extent.checkpoints
+      .filter(({ size }) => after === null || size > after)
+      .reverse()
+      .slice(0, limit);
   }
 
   async close(): Promise<void> {

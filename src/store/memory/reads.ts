@@ -1,25 +1,33 @@
 import type {
+  ConsumerRow,
   ContentRow,
   EntryRow,
+  StoredCheckpoint,
   StoredContent,
   StoredEntry,
   StoreHead,
   StoreReads,
   StreamHead,
 } from "../../journal/store.js";
+import { nodeCount } from "../completed-nodes.js";
 import { revisionsBelow } from "./rows.js";
 import type { Extent, MemoryRows } from "./rows.js";
+
+/** Contents that a transaction has erased and not committed: number and position of the erasing entry. */
+export type Erasures = ReadonlyMap<number, number>;
 
 /** Reads of the memory store up to an extent. `check` refuses once the reads were given back. */
 export class MemoryReads implements StoreReads {
   private readonly rows: MemoryRows;
   private readonly extent: () => Extent;
   private readonly check: () => void;
+  private readonly erasures: Erasures;
 
-  constructor(rows: MemoryRows, extent: () => Extent, check: () => void) {
+  constructor(rows: MemoryRows, extent: () => Extent, check: () => void, erasures: Erasures = new Map()) {
     this.rows = rows;
     this.extent = extent;
     this.check = check;
+    this.erasures = erasures;
   }
 
   async head(): Promise<StoreHead | null> {
@@ -58,6 +66,10 @@ export class MemoryReads implements StoreReads {
     );
   }
 
+  async ids(from: number, limit: number): Promise<readonly string[]> {
+    return (await this.entries(from, limit)).map(({ id }) => id);
+  }
+
   async streamEntries(name: string, fromRev: number, limit: number, reverse = false): Promise<readonly StoredEntry[]> {
     this.check();
     const stream = this.rows.stream(name);
@@ -71,17 +83,43 @@ export class MemoryReads implements StoreReads {
 
   async contents(numbers: readonly number[]): Promise<readonly (StoredContent | null)[]> {
     this.check();
-    const { contents } = this.extent();
-    return numbers.map((n) => (n >= 1 && n <= contents ? this.rows.contents[n - 1]! : null));
+    return numbers.map((n) => this.content(n));
   }
 
   async contentsByPlain(hashes: readonly string[]): Promise<readonly (ContentRow | null)[]> {
     this.check();
     return hashes.map((hash) => {
-      const n = this.rows.contentNumber(hash);
-      const row = n === undefined || n > this.extent().contents ? undefined : this.rows.contents[n - 1];
-      return row !== undefined && "bytes" in row ? row : null;
+      const found = this.rows.contentNumbers(hash).map((n) => this.content(n));
+      return found.find((row): row is ContentRow => row !== null && "bytes" in row) ?? null;
     });
+  }
+
+  async nodes(level: number, from: number, limit: number): Promise<readonly string[]> {
+    this.check();
+    const count = nodeCount(level, this.extent().entries);
+    return (this.rows.nodes[level - 1] ?? []).slice(Math.max(from, 0), Math.min(from + limit, count));
+  }
+
+  async checkpoints(sizeMax: number | null, limit: number): Promise<readonly StoredCheckpoint[]> {
+    this.check();
+    const { checkpoints } = this.extent();
+    return checkpoints.filter(({ size }) => sizeMax === null || size <= sizeMax).slice(0, limit);
+  }
+
+  async consumers(): Promise<readonly ConsumerRow[]> {
+    this.check();
+    return this.extent().consumers;
+  }
+
+  async consumer(name: string): Promise<ConsumerRow | null> {
+    this.check();
+    return this.extent().consumers.find((row) => row.name === name) ?? null;
+  }
+
+  private content(n: number): StoredContent | null {
+    const row = n >= 1 && n <= this.extent().contents ? this.rows.contents[n - 1]! : null;
+    const erased = row === null ? undefined : this.erasures.get(n);
+    return row === null || erased === undefined ? row : { n, digest: row.digest, erased };
   }
 }
 

@@ -1,7 +1,16 @@
-/** What the memory store keeps: append-only lists, so that a snapshot is nothing but the lengths it saw.
+/** What the memory store keeps: append-only lists, so that a snapshot is nothing but the lengths it saw; what is replaced
+ *  as a whole (checkpoints, consumers) is a list that is never changed, so that a snapshot is the list it saw.
  *  Invariant: everything below a remembered length never changes, except a content that is erased as a whole. */
 import { invariant } from "../../kernel/errors.js";
-import type { ContentRow, EntryRow, StoredContent } from "../../journal/store.js";
+import { nodeCount } from "../completed-nodes.js";
+import type {
+  ConsumerRow,
+  ContentRow,
+  EntryRow,
+  StoredCheckpoint,
+  StoredContent,
+  TreeNode,
+} from "../../journal/store.js";
 
 export interface MemoryStream {
   readonly id: number;
@@ -20,7 +29,13 @@ export interface MemoryType {
 export interface Extent {
   readonly entries: number;
   readonly contents: number;
+  /** Largest first. */
+  readonly checkpoints: readonly StoredCheckpoint[];
+  /** In the order of their names. */
+  readonly consumers: readonly ConsumerRow[];
 }
+
+export const nothing: Extent = { entries: 0, contents: 0, checkpoints: [], consumers: [] };
 
 /** The rows of one journal. */
 export class MemoryRows {
@@ -28,13 +43,12 @@ export class MemoryRows {
   readonly contents: StoredContent[] = [];
   readonly streams: MemoryStream[] = [];
   readonly types: MemoryType[] = [];
+  /** Hashes of the nodes of each level; those of level l stand at index l − 1. */
+  readonly nodes: string[][] = [];
   private readonly streamsByName = new Map<string, MemoryStream>();
   private readonly typeNumbers = new Map<string, number>();
-  private readonly numbersByPlain = new Map<string, number>();
-
-  extent(): Extent {
-    return { entries: this.entries.length, contents: this.contents.length };
-  }
+  /** Numbers of contents that are not erased, ascending. */
+  private readonly numbersByPlain = new Map<string, number[]>();
 
   stream(name: string): MemoryStream | undefined {
     return this.streamsByName.get(name);
@@ -45,9 +59,9 @@ export class MemoryRows {
     return this.typeNumbers.get(name);
   }
 
-  /** The lowest number of a content with this plain hash. */
-  contentNumber(plain: string): number | undefined {
-    return this.numbersByPlain.get(plain);
+  /** The numbers of the contents with this plain hash, ascending. */
+  contentNumbers(plain: string): readonly number[] {
+    return this.numbersByPlain.get(plain) ?? [];
   }
 
   addEntry(row: EntryRow): void {
@@ -71,7 +85,21 @@ export class MemoryRows {
     invariant(row.n === this.contents.length + 1, `content ${row.n} must follow content ${this.contents.length}`);
     // The caller's bytes are copied (a Buffer's own `slice` would not): what is stored must not change when one is used again.
     this.contents.push({ ...row, salt: new Uint8Array(row.salt), bytes: new Uint8Array(row.bytes) });
-    if (row.plain !== null && !this.numbersByPlain.has(row.plain)) this.numbersByPlain.set(row.plain, row.n);
+    if (row.plain === null) return;
+    const numbers = this.numbersByPlain.get(row.plain);
+    if (numbers === undefined) this.numbersByPlain.set(row.plain, [row.n]);
+    else numbers.push(row.n);
+  }
+
+  addNode({ level, hash }: TreeNode): void {
+    (this.nodes[level - 1] ??= []).push(hash);
+  }
+
+  /** Leaves nothing of a content but number, digest and the position of the entry that erased it. */
+  erase(n: number, erased: number): void {
+    const row = this.contents[n - 1]!;
+    this.forgetPlain(row);
+    this.contents[n - 1] = { n, digest: row.digest, erased };
   }
 
   /** Takes back everything beyond an extent. */
@@ -85,10 +113,15 @@ export class MemoryRows {
       }
     }
     while ((this.types.at(-1)?.first ?? -1) >= extent.entries) this.typeNumbers.delete(this.types.pop()!.name);
-    for (const row of this.contents.splice(extent.contents)) {
-      if ("plain" in row && row.plain !== null && this.numbersByPlain.get(row.plain) === row.n)
-        this.numbersByPlain.delete(row.plain);
-    }
+    for (const row of this.contents.splice(extent.contents)) this.forgetPlain(row);
+    for (const [index, hashes] of this.nodes.entries()) hashes.length = nodeCount(index + 1, extent.entries);
+  }
+
+  private forgetPlain(row: StoredContent): void {
+    if (!("plain" in row) || row.plain === null) return;
+    const numbers = this.numbersByPlain.get(row.plain)!.filter((n) => n !== row.n);
+    if (numbers.length === 0) this.numbersByPlain.delete(row.plain);
+    else this.numbersByPlain.set(row.plain, numbers);
   }
 
   private addStream(name: string): MemoryStream {

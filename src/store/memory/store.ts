@@ -8,7 +8,7 @@ import { FairLock } from "../fair-lock.js";
 import { Lifetime } from "../lifetime.js";
 import { MemoryRawReader } from "./raw-reader.js";
 import { MemoryReads } from "./reads.js";
-import { MemoryRows } from "./rows.js";
+import { MemoryRows, nothing } from "./rows.js";
 import type { Extent } from "./rows.js";
 import { MemoryTransaction } from "./transaction.js";
 
@@ -28,7 +28,7 @@ class MemoryStore implements Store {
   private readonly faults: FaultSeam | undefined;
   private readonly rows = new MemoryRows();
   private readonly lock = new FairLock();
-  private committed: Extent = { entries: 0, contents: 0 };
+  private committed: Extent = nothing;
   private open: MemoryTransaction | null = null;
   private closed = false;
 
@@ -42,12 +42,13 @@ class MemoryStore implements Store {
     try {
       this.check();
       this.faults?.("begin", "before");
-      const end = (committed: boolean): void => {
-        if (committed) this.committed = this.rows.extent();
+      const end = (committed: Extent): void => {
+        this.committed = committed;
         this.open = null;
         release();
       };
-      this.open = new MemoryTransaction({ rows: this.rows, faults: this.faults, end });
+      const { rows, committed, faults } = this;
+      this.open = new MemoryTransaction({ rows, committed, faults, end });
       this.faults?.("begin", "after");
       return this.open;
     } catch (cause) {
@@ -67,6 +68,10 @@ class MemoryStore implements Store {
   }
 
   async maintain(): Promise<void> {}
+
+  async scrub(): Promise<boolean> {
+    return true; // what was erased was let go of with the commit
+  }
 
   async health(): Promise<StoreHealth> {
     this.check();

@@ -1,37 +1,105 @@
-import type { ContentRow, EntryRow, FaultSeam, StoreTransaction } from "../../journal/store.js";
+import type {
+  ConsumerRow,
+  ContentRow,
+  DurableStep,
+  EntryRow,
+  FaultSeam,
+  StoredCheckpoint,
+  StoreTransaction,
+  TreeNode,
+} from "../../journal/store.js";
+import { invariant } from "../../kernel/errors.js";
+import { requireCompleted } from "../completed-nodes.js";
 import { Lifetime } from "../lifetime.js";
 import { MemoryReads } from "./reads.js";
 import type { Extent, MemoryRows } from "./rows.js";
 
-/** What a transaction needs of its store: `end` gives the write lock back. */
+/** What a transaction needs of its store: `end` gives the write lock back, with what is committed from now on. */
 export interface TransactionHost {
   readonly rows: MemoryRows;
+  readonly committed: Extent;
   readonly faults: FaultSeam | undefined;
-  end(committed: boolean): void;
+  end(committed: Extent): void;
 }
 
-/** The one open write transaction of a memory store. */
+/** The one open write transaction of a memory store. Rows are added as they come and cut off again when it is undone;
+ *  what takes something away waits for the commit. */
 export class MemoryTransaction extends MemoryReads implements StoreTransaction {
   private readonly host: TransactionHost;
   private readonly lifetime: Lifetime;
-  private readonly before: Extent;
+  private readonly erased: Map<number, number>;
+  private checkpointList: readonly StoredCheckpoint[];
+  private consumerList: readonly ConsumerRow[];
 
   constructor(host: TransactionHost) {
     const lifetime = new Lifetime();
+    const erased = new Map<number, number>();
     super(
       host.rows,
-      () => host.rows.extent(),
+      () => this.reach(),
       () => lifetime.require(),
+      erased,
     );
     this.host = host;
     this.lifetime = lifetime;
-    this.before = host.rows.extent();
+    this.erased = erased;
+    this.checkpointList = host.committed.checkpoints;
+    this.consumerList = host.committed.consumers;
   }
 
-  async append(entries: readonly EntryRow[], contents: readonly ContentRow[]): Promise<void> {
+  async append(
+    entries: readonly EntryRow[],
+    contents: readonly ContentRow[],
+    nodes: readonly TreeNode[],
+  ): Promise<void> {
     this.lifetime.require();
-    this.step("contents", () => contents.forEach((row) => this.host.rows.addContent(row)));
-    this.step("entries", () => entries.forEach((row) => this.host.rows.addEntry(row)));
+    const { rows } = this.host;
+    this.step("contents", () => contents.forEach((row) => rows.addContent(row)));
+    const before = rows.entries.length;
+    this.step("entries", () => entries.forEach((row) => rows.addEntry(row)));
+    this.step("nodes", () => {
+      requireCompleted(before, rows.entries.length, nodes);
+      nodes.forEach((node) => rows.addNode(node));
+    });
+  }
+
+  async erase(numbers: readonly number[], position: number): Promise<void> {
+    this.lifetime.require();
+    const { rows } = this.host;
+    this.step("erase", () => {
+      requireEntry(position, rows.entries.length);
+      for (const n of numbers) {
+        const row = rows.contents[n - 1];
+        invariant(
+          row !== undefined && "bytes" in row && !this.erased.has(n),
+          `content ${n} must be stored to be erased`,
+        );
+        this.erased.set(n, position);
+      }
+    });
+  }
+
+  async putCheckpoint({ size, note }: StoredCheckpoint): Promise<void> {
+    this.lifetime.require();
+    requireEntry(size - 1, this.host.rows.entries.length);
+    this.step("operational", () => {
+      const others = this.checkpointList.filter((each) => each.size !== size);
+      this.checkpointList = [...others, { size, note }].sort((one, other) => other.size - one.size);
+    });
+  }
+
+  async putConsumer(consumer: ConsumerRow): Promise<void> {
+    this.lifetime.require();
+    this.step("operational", () => {
+      const others = this.consumerList.filter(({ name }) => name !== consumer.name);
+      const claim = consumer.claim === null ? null : { ...consumer.claim };
+      this.consumerList = [...others, { ...consumer, claim }].sort((one, other) => inByteOrder(one.name, other.name));
+    });
+  }
+
+  async deleteConsumer(name: string): Promise<void> {
+    this.lifetime.require();
+    this.step("operational", () => (this.consumerList = this.consumerList.filter((each) => each.name !== name)));
   }
 
   async commit(): Promise<void> {
@@ -59,13 +127,33 @@ export class MemoryTransaction extends MemoryReads implements StoreTransaction {
   }
 
   private settle(committed: boolean): void {
-    if (!committed) this.host.rows.cut(this.before);
-    this.host.end(committed);
+    const { rows, committed: before } = this.host;
+    if (committed) for (const [n, position] of this.erased) rows.erase(n, position);
+    else rows.cut(before);
+    this.host.end(committed ? this.reach() : before);
   }
 
-  private step(name: "contents" | "entries" | "commit", act: () => void): void {
+  private reach(): Extent {
+    const { entries, contents } = this.host.rows;
+    return {
+      entries: entries.length,
+      contents: contents.length,
+      checkpoints: this.checkpointList,
+      consumers: this.consumerList,
+    };
+  }
+
+  private step(name: DurableStep, act: () => void): void {
     this.host.faults?.(name, "before");
     act();
     this.host.faults?.(name, "after");
   }
+}
+
+function requireEntry(position: number, entries: number): void {
+  invariant(position >= 0 && position < entries, `an entry must stand at ${position}, found ${entries} entries`);
+}
+
+function inByteOrder(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }

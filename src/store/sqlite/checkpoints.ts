@@ -54,6 +54,21 @@ export class Checkpoints {
     this.report();
   }
 
+  /** Takes the whole log into the file and truncates it, so that what it overwrote is nowhere; false when somebody reads or
+   *  writes. */
+  truncate(connection: Connection): boolean {
+    try {
+      this.faults?.("scrub", "before");
+      const truncated = this.checkpoint(connection, "TRUNCATE");
+      this.faults?.("scrub", "after");
+      this.lastError = null;
+      return truncated;
+    } catch (cause) {
+      this.lastError = cause instanceof Error ? cause.message : String(cause);
+      return false;
+    }
+  }
+
   health(): NonNullable<StoreHealth["wal"]> {
     const bytes = this.walBytes();
     return {
@@ -65,9 +80,11 @@ export class Checkpoints {
     };
   }
 
-  private checkpoint(connection: Connection, mode: "PASSIVE" | "TRUNCATE"): void {
+  /** False when somebody held it back. */
+  private checkpoint(connection: Connection, mode: "PASSIVE" | "TRUNCATE"): boolean {
     const [row] = connection.pragma(`wal_checkpoint(${mode})`) as [{ busy: number; log: number; checkpointed: number }];
     this.blocked = row.busy !== 0 || row.checkpointed < row.log;
+    return !this.blocked;
   }
 
   /** Says once that the log grew over its cap, and again only after it had shrunk. */

@@ -5,8 +5,10 @@ import { LedgerError } from "../../kernel/errors.js";
 import { busyTimeoutMsDefault } from "../../kernel/limits.js";
 import type {
   EvidenceFile,
+  RawCheckpoint,
   RawContent,
   RawEntry,
+  RawNode,
   RawProblem,
   RawReader,
   RawStream,
@@ -155,6 +157,22 @@ class SqliteRawReader implements RawReader {
         erased,
       }));
     });
+  }
+
+  async nodes(
+    after: { readonly level: number; readonly n: number } | null,
+    limit: number,
+  ): Promise<readonly RawNode[]> {
+    return this.read((statements) => {
+      const rows = statements.nodes.all(after?.level ?? beforeAll, after?.n ?? beforeAll, limit);
+      return rows.map(([level, n, hash]) => ({ level, n, hash }));
+    });
+  }
+
+  async checkpoints(after: number | null, limit: number): Promise<readonly RawCheckpoint[]> {
+    return this.read((statements) =>
+      statements.checkpoints.all(after ?? beforeAll, limit).map(([size, note]) => ({ size, note })),
+    );
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,16 @@
 import { LedgerError } from "../../kernel/errors.js";
-import type { ContentRow, StoredContent, StoredEntry, StoreHead, StoreReads, StreamHead } from "../../journal/store.js";
+import type {
+  ConsumerRow,
+  ContentRow,
+  StoredCheckpoint,
+  StoredContent,
+  StoredEntry,
+  StoreHead,
+  StoreReads,
+  StreamHead,
+} from "../../journal/store.js";
+import { toConsumer } from "./consumer-row.js";
+import type { ConsumerColumns } from "./consumer-row.js";
 import { storeError } from "./errors.js";
 import type { ReadStatements } from "./statements.js";
 import { streamPositions } from "./stream-positions.js";
@@ -42,6 +53,10 @@ export class SqliteReads implements StoreReads {
     return this.read((statements) => positions.map((position) => readEntry(statements, position)));
   }
 
+  async ids(from: number, limit: number): Promise<readonly string[]> {
+    return this.read((statements) => statements.ids.all(from, limit) as unknown[] as string[]); // plucked
+  }
+
   async streamEntries(name: string, fromRev: number, limit: number, reverse = false): Promise<readonly StoredEntry[]> {
     return this.read((statements) => {
       const stream = readStream(statements, name);
@@ -76,6 +91,33 @@ export class SqliteReads implements StoreReads {
         return found !== null && "bytes" in found ? found : null;
       }),
     );
+  }
+
+  async nodes(level: number, from: number, limit: number): Promise<readonly string[]> {
+    return this.read((statements) => statements.nodes.all(level, from, limit) as unknown[] as string[]); // plucked
+  }
+
+  async checkpoints(sizeMax: number | null, limit: number): Promise<readonly StoredCheckpoint[]> {
+    return this.read((statements) => {
+      const rows = statements.checkpoints.all(sizeMax ?? Number.MAX_SAFE_INTEGER, limit) as [number, string | null][];
+      return rows.map(([size, note]) => {
+        if (note === null) throw damaged(this.path, `checkpoint ${size} has no note`);
+        return { size, note };
+      });
+    });
+  }
+
+  async consumers(): Promise<readonly ConsumerRow[]> {
+    return this.read((statements) =>
+      (statements.consumers.all() as ConsumerColumns[]).map((row) => toConsumer(row, this.path)),
+    );
+  }
+
+  async consumer(name: string): Promise<ConsumerRow | null> {
+    return this.read((statements) => {
+      const row = statements.consumer.get(name) as ConsumerColumns | undefined;
+      return row === undefined ? null : toConsumer(row, this.path);
+    });
   }
 
   protected read<T>(act: (statements: ReadStatements) => T): T {
@@ -147,7 +189,7 @@ function toContent([n, digest, media, salt, plain, erased, bytes]: ContentColumn
   return { n, digest, media, salt, bytes, plain: plain === "" ? null : plain };
 }
 
-function damaged(path: string, found: string): LedgerError {
+export function damaged(path: string, found: string): LedgerError {
   return new LedgerError("STORE_DAMAGED", `${path} does not hold together: ${found}`, {
     details: { path, found },
     hint: "run verify",

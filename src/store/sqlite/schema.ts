@@ -70,6 +70,17 @@ export const schema: readonly SchemaObject[] = [
     // Partial: a content that is small or erased, or a journal without deduplication, costs nothing here.
     sql: "CREATE INDEX contents_plain ON contents (plain) WHERE plain IS NOT NULL",
   },
+  // WITHOUT ROWID: a level is read as one range, and there is no index beside it.
+  table(
+    "nodes",
+    "(level INTEGER NOT NULL, n INTEGER NOT NULL, hash BLOB NOT NULL CHECK (length(hash) = 32), PRIMARY KEY (level, n)) STRICT, WITHOUT ROWID",
+  ),
+  // What is operational: it may be changed and lost.
+  table("checkpoints", "(size INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT"),
+  table(
+    "consumers",
+    "(name TEXT PRIMARY KEY, position INTEGER NOT NULL, id BLOB, incarnation INTEGER NOT NULL, generation INTEGER NOT NULL, claim TEXT) STRICT, WITHOUT ROWID",
+  ),
   trigger("entries_no_update", "entries", "UPDATE", "", "entries are append-only"),
   trigger("entries_no_delete", "entries", "DELETE", "", "entries are append-only"),
   // REPLACE fires no delete trigger unless the connection asks for it, and a sqlite3 shell does not. This guard costs a bulk

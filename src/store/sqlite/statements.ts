@@ -14,6 +14,7 @@ interface Query {
 
 const entryColumns = "seq, lower(hex(id)), entry";
 const contentColumns = "n, lower(hex(digest)), media, salt, lower(hex(plain)), erased, bytes";
+const consumerColumns = "name, position, lower(hex(id)), incarnation, generation, claim";
 const rawPage = "WHERE seq > ? AND seq <= 9007199254740991 ORDER BY seq LIMIT ?";
 const rawEntryColumns =
   "seq, CASE typeof(id) WHEN 'blob' THEN lower(hex(id)) ELSE id END, stream, rev, before, type, at, skew";
@@ -61,6 +62,25 @@ export const readStatements: Queries<ReadName> = {
     sql: `SELECT ${contentColumns} FROM contents WHERE plain = unhex(?) ORDER BY n LIMIT 1`,
     why: "by the partial index; the lowest number, so that the answer is the same on every store",
   },
+  ids: {
+    sql: "SELECT lower(hex(id)) FROM entries WHERE seq >= ? ORDER BY seq LIMIT ?",
+    why: "a range of the key; an id stands before the text, whose overflow pages are not touched",
+    pluck: true,
+  },
+  nodes: {
+    sql: "SELECT lower(hex(hash)) FROM nodes WHERE level = ? AND n >= ? ORDER BY n LIMIT ?",
+    why: "a range of the primary key",
+    pluck: true,
+  },
+  checkpoints: {
+    sql: "SELECT size, note FROM checkpoints WHERE size <= ? ORDER BY size DESC LIMIT ?",
+    why: "a range of the key, from its end",
+  },
+  consumers: {
+    sql: `SELECT ${consumerColumns} FROM consumers WHERE name >= '' ORDER BY name`,
+    why: "a range of the primary key, all of it: consumers are few",
+  },
+  consumer: { sql: `SELECT ${consumerColumns} FROM consumers WHERE name = ?`, why: "by primary key" },
   schemaIdentifier: { sql: "SELECT value FROM meta WHERE key = 'schema'", why: "by key" },
 };
 
@@ -83,6 +103,23 @@ export const writeStatements: Queries<WriteName> = {
     sql: "INSERT INTO contents (n, digest, media, salt, plain, erased, bytes) VALUES (?, unhex(?), ?, ?, unhex(?), NULL, ?)",
     why: "at the end of the key; the partial index only when there is a plain hash",
   },
+  eraseContent: {
+    sql: "UPDATE contents SET media = NULL, salt = NULL, plain = NULL, bytes = NULL, erased = ? WHERE n = ? AND erased IS NULL",
+    why: "by key; what the guard lets through, once a content",
+  },
+  insertNode: {
+    sql: "INSERT INTO nodes (level, n, hash) VALUES (?, ?, unhex(?))",
+    why: "at the end of its level, once in 256 entries",
+  },
+  putCheckpoint: {
+    sql: "INSERT INTO checkpoints (size, note) VALUES (?, ?) ON CONFLICT (size) DO UPDATE SET note = excluded.note",
+    why: "by key, almost always at its end",
+  },
+  putConsumer: {
+    sql: "INSERT INTO consumers (name, position, id, incarnation, generation, claim) VALUES (?, ?, unhex(?), ?, ?, ?) ON CONFLICT (name) DO UPDATE SET position = excluded.position, id = excluded.id, incarnation = excluded.incarnation, generation = excluded.generation, claim = excluded.claim",
+    why: "by primary key",
+  },
+  deleteConsumer: { sql: "DELETE FROM consumers WHERE name = ?", why: "by primary key" },
   insertEntry: { sql: insertEntries(1), why: "at the end of the key, no other index" },
   insertEntryBlock: {
     sql: insertEntries(16),
@@ -134,6 +171,14 @@ export const rawStatements: Queries<RawName> = {
     sql: "SELECT n, CASE typeof(digest) WHEN 'blob' THEN lower(hex(digest)) ELSE digest END, media, salt, bytes, CASE typeof(plain) WHEN 'blob' THEN lower(hex(plain)) ELSE plain END, erased FROM contents WHERE n > ? ORDER BY n LIMIT ?",
     why: "a range of the key",
   },
+  nodes: {
+    sql: "SELECT level, n, CASE typeof(hash) WHEN 'blob' THEN lower(hex(hash)) ELSE hash END FROM nodes WHERE (level, n) > (?, ?) ORDER BY level, n LIMIT ?",
+    why: "a range of the primary key",
+  },
+  checkpoints: {
+    sql: "SELECT size, note FROM checkpoints WHERE size > ? ORDER BY size LIMIT ?",
+    why: "a range of the key",
+  },
   entryCount: { sql: "SELECT count(*) FROM entries", why: "counts what is really there", scans: true },
 };
 
@@ -150,6 +195,11 @@ type ReadName =
   | "streamPage"
   | "content"
   | "contentByPlain"
+  | "ids"
+  | "nodes"
+  | "checkpoints"
+  | "consumers"
+  | "consumer"
   | "schemaIdentifier";
 export type WriteStatements = Prepared<WriteName>;
 type WriteName =
@@ -161,6 +211,11 @@ type WriteName =
   | "updateStream"
   | "insertPage"
   | "insertContent"
+  | "eraseContent"
+  | "insertNode"
+  | "putCheckpoint"
+  | "putConsumer"
+  | "deleteConsumer"
   | "insertEntry"
   | "insertEntryBlock";
 export type RawStatements = Prepared<RawName>;
@@ -174,6 +229,8 @@ type RawName =
   | "types"
   | "streamPages"
   | "contents"
+  | "nodes"
+  | "checkpoints"
   | "entryCount";
 type Queries<Name extends string> = { readonly [N in Name]: Query };
 type Prepared<Name extends string> = { readonly [N in Name]: Statement<unknown[], unknown[]> };

@@ -132,6 +132,10 @@ class SqliteStore implements Store {
     if (this.closing === null) await this.parts.writer?.maintain();
   }
 
+  async scrub(): Promise<boolean> {
+    return this.closing === null && ((await this.parts.writer?.scrub()) ?? false);
+  }
+
   async health(): Promise<StoreHealth> {
     this.check();
     const copied = this.parts.readable?.copied ?? false;

@@ -1,14 +1,19 @@
 import { invariant } from "../../kernel/errors.js";
 import type {
+  ConsumerRow,
   ContentRow,
   DurableStep,
   EntryRow,
+  StoredCheckpoint,
   StoreHead,
   StoreTransaction,
   StreamHead,
+  TreeNode,
 } from "../../journal/store.js";
+import { requireCompleted } from "../completed-nodes.js";
 import { Lifetime } from "../lifetime.js";
 import { encodePage, revisionsPerPage } from "../stream-page.js";
+import { consumerValues } from "./consumer-row.js";
 import { storeError } from "./errors.js";
 import { readContentCount, readStream, SqliteReads } from "./reads.js";
 import { entryBlockRows, entryValues } from "./statements.js";
@@ -26,7 +31,7 @@ export interface TransactionHost {
   commit(head: StoreHead | null, bytes: number): void;
   /** Undoes it and gives the lock back; never throws. */
   rollback(): void;
-  step(name: DurableStep, act: () => void): void;
+  step(name: DurableStep, act: () => unknown): void;
 }
 
 /** The one open write transaction of a store.
@@ -63,13 +68,51 @@ export class SqliteTransaction extends SqliteReads implements StoreTransaction {
     );
   }
 
-  async append(entries: readonly EntryRow[], contents: readonly ContentRow[]): Promise<void> {
+  async append(
+    entries: readonly EntryRow[],
+    contents: readonly ContentRow[],
+    nodes: readonly TreeNode[],
+  ): Promise<void> {
     this.read(() => {
+      const before = this.size;
+      requireCompleted(before, before + entries.length, nodes);
       if (contents.length > 0) this.host.step("contents", () => contents.forEach((row) => this.insertContent(row)));
       if (entries.length === 0) return;
       const touched = new Map<string, CachedStream>();
       this.host.step("entries", () => this.insertEntries(entries, touched));
       this.host.step("streams", () => touched.forEach((stream, name) => this.storeStream(name, stream)));
+      if (nodes.length > 0) this.host.step("nodes", () => nodes.forEach((node) => this.insertNode(node)));
+    });
+  }
+
+  async erase(numbers: readonly number[], position: number): Promise<void> {
+    this.read(() => {
+      this.requireEntry(position);
+      this.host.step("erase", () => {
+        for (const n of numbers) {
+          const { changes } = this.host.writes.eraseContent.run(position, n);
+          invariant(changes === 1, `content ${n} must be stored to be erased`);
+        }
+      });
+    });
+  }
+
+  async putCheckpoint({ size, note }: StoredCheckpoint): Promise<void> {
+    this.read(() => {
+      this.requireEntry(size - 1);
+      this.host.step("operational", () => this.host.writes.putCheckpoint.run(size, note));
+    });
+  }
+
+  async putConsumer(consumer: ConsumerRow): Promise<void> {
+    this.read(() => {
+      this.host.step("operational", () => this.host.writes.putConsumer.run(consumerValues(consumer)));
+    });
+  }
+
+  async deleteConsumer(name: string): Promise<void> {
+    this.read(() => {
+      this.host.step("operational", () => this.host.writes.deleteConsumer.run(name));
     });
   }
 
@@ -94,6 +137,20 @@ export class SqliteTransaction extends SqliteReads implements StoreTransaction {
     if (!this.lifetime.open) return;
     this.lifetime.close();
     this.host.rollback();
+  }
+
+  /** How many entries the transaction sees. */
+  private get size(): number {
+    return (this.last?.seq ?? -1) + 1;
+  }
+
+  private requireEntry(position: number): void {
+    invariant(position >= 0 && position < this.size, `an entry must stand at ${position}, found ${this.size} entries`);
+  }
+
+  private insertNode({ level, n, hash }: TreeNode): void {
+    this.host.writes.insertNode.run(level, n, hash);
+    this.bytes += 60;
   }
 
   private insertContent(row: ContentRow): void {

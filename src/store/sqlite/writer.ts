@@ -128,6 +128,17 @@ export class Writer {
     release();
   }
 
+  /** Takes what was erased out of the log. Never throws. */
+  async scrub(): Promise<boolean> {
+    if (this.closed) return false;
+    const release = await this.lock.acquire();
+    try {
+      return this.open !== null && this.options.checkpoints.truncate(this.open.connection);
+    } finally {
+      release();
+    }
+  }
+
   /** Takes the log into the file and leaves WAL mode when nobody else has it open, then closes. */
   async close(): Promise<void> {
     this.closed = true;
@@ -184,7 +195,7 @@ export class Writer {
     );
   }
 
-  private step(name: DurableStep, act: () => void): void {
+  private step(name: DurableStep, act: () => unknown): void {
     this.options.faults?.(name, "before");
     act();
     this.options.faults?.(name, "after");
