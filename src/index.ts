@@ -22,6 +22,8 @@ export type { FenceMark } from "./journal/entry.js";
 export type { EvidenceFile, RawReader } from "./journal/raw-reader.js";
 export type { Store, StoreHealth } from "./journal/store.js";
 export type { Reading } from "./engine/reading.js";
+export { redactStrings } from "./engine/redact-strings.js";
+export type { Redact, RedactionPlace } from "./engine/redact.js";
 export type {
   AppendLabels,
   AppendOptions,

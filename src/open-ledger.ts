@@ -28,6 +28,7 @@ const optionNames = [
   "busyTimeoutMs",
   "allowNetworkFilesystem",
   "onEvent",
+  "redact",
   "testing",
 ];
 
@@ -54,6 +55,7 @@ export async function openLedger(location: string | Store, options: LedgerOption
       dedupe: options.dedupe ?? true,
       busyTimeoutMs,
       randomBytes: options.testing?.randomBytes ?? randomBytes,
+      redact: options.redact,
       onEvent,
     });
     return new Ledger(engine);
@@ -109,6 +111,8 @@ function checkOptions(options: LedgerOptions): void {
     throw invalid("options.events", "a list of definitions made by defineEvents", options.events);
   if (options.onEvent !== undefined && typeof options.onEvent !== "function")
     throw invalid("options.onEvent", "a function", options.onEvent);
+  if (options.redact !== undefined && typeof options.redact !== "function")
+    throw invalid("options.redact", "a function", options.redact);
   const { clock } = options;
   if (clock !== undefined && (typeof clock?.now !== "function" || typeof clock.monotonic !== "function"))
     throw invalid("options.clock", "a clock with now() and monotonic()", clock);

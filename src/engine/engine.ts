@@ -15,6 +15,7 @@ import { beginWithin, isBusy } from "./begin.js";
 import { prepareAppend } from "./prepare.js";
 import { readJournal, readOneStream } from "./reading.js";
 import type { Reading } from "./reading.js";
+import type { Redact } from "./redact.js";
 import { nextTime } from "./time.js";
 import type {
   AppendOptions,
@@ -39,6 +40,7 @@ export interface EngineOptions {
   readonly dedupe: boolean;
   readonly busyTimeoutMs: number;
   readonly randomBytes: RandomBytes;
+  readonly redact: Redact | undefined;
   readonly onEvent: (event: Diagnostic) => void;
 }
 
@@ -66,10 +68,10 @@ export class Engine {
 
   append(parts: readonly StreamAppend[], options: AppendOptions): Promise<AppendResult> {
     this.checkOpen();
-    const { store, areas, randomBytes, dedupe } = this.options;
+    const { store, areas, randomBytes, dedupe, redact } = this.options;
     if (store.readOnly)
       throw new LedgerError("READ_ONLY", "the ledger must be open for writing, found it open read-only");
-    return this.writer.submit(prepareAppend(parts, options, { areas, randomBytes, dedupe }), options.signal);
+    return this.writer.submit(prepareAppend(parts, options, { areas, randomBytes, dedupe, redact }), options.signal);
   }
 
   read(options: ReadOptions): Reading {

@@ -20,6 +20,8 @@ import { checkLabels, EntryProblem, entryTemplate } from "../journal/entry.js";
 import type { EntryLabels, EntryTemplate } from "../journal/entry.js";
 import type { RandomBytes } from "../journal/events/journal.js";
 import type { Areas } from "./areas.js";
+import { redactData, redactLabel } from "./redact.js";
+import type { Redact } from "./redact.js";
 import type {
   AppendLabels,
   AppendOptions,
@@ -88,6 +90,7 @@ export interface Preparing {
   readonly areas: Areas;
   readonly randomBytes: RandomBytes;
   readonly dedupe: boolean;
+  readonly redact: Redact | undefined;
 }
 
 const optionNames = ["expected", "require", "signal", "actor", "cause", "correlation", "meta"];
@@ -103,7 +106,7 @@ export function prepareAppend(
   checkMembers(options, "options", optionNames);
   checkSignal(options.signal, "options.signal");
   const cause = parseCause(options.cause);
-  const labels = parseLabels(options, cause?.id);
+  const labels = parseLabels(options, cause?.id, preparing.redact);
   const single = parts.length === 1;
   const streams: string[] = [];
   const events: PreparedEvent[] = [];
@@ -182,7 +185,8 @@ function prepareEvent(
   const type = parseType(event.type, `${path}.type`);
   preparing.areas.checkAppend(stream, type, path);
   const definition = preparing.areas.definitionOf(type);
-  const given = event.data === undefined ? {} : event.data;
+  const place = { path: `${path}.data`, stream, type };
+  const given = event.data === undefined ? {} : redactData(preparing.redact, event.data, place);
   const data = parseData(definition === undefined ? given : definition.parse(given), `${path}.data`);
   const contents: PendingContent[] = [];
   const references: ContentReference[] = [];
@@ -251,8 +255,11 @@ function parseCause(cause: unknown): EventReference | undefined {
   return { position: parseInteger(position, "options.cause.position", 0), id };
 }
 
-function parseLabels({ actor, correlation, meta }: AppendLabels, cause: string | undefined): EntryLabels {
-  const labels = { actor, cause, corr: correlation, meta: isEmpty(meta) ? undefined : meta };
+function parseLabels(options: AppendLabels, cause: string | undefined, redact: Redact | undefined): EntryLabels {
+  const actor = redactLabel(redact, options.actor, { kind: "actor", path: "options.actor" });
+  const corr = redactLabel(redact, options.correlation, { kind: "correlation", path: "options.correlation" });
+  const meta = redactLabel(redact, options.meta, { kind: "meta", path: "options.meta" });
+  const labels = { actor, cause, corr, meta: isEmpty(meta) ? undefined : meta };
   try {
     checkLabels(labels);
   } catch (problem) {

@@ -4,6 +4,7 @@ import type { Clock } from "../kernel/clock.js";
 import type { FenceMark } from "../journal/entry.js";
 import type { EventDefinitions } from "../journal/define-events.js";
 import type { FaultSeam, StoreHealth } from "../journal/store.js";
+import type { Redact } from "./redact.js";
 
 /** How `openLedger` opens. @public */
 export interface LedgerOptions {
@@ -29,6 +30,14 @@ export interface LedgerOptions {
   readonly allowNetworkFilesystem?: boolean;
   /** Hears of commits, stalls and other things worth knowing. Must not throw; what it throws is dropped. */
   readonly onEvent?: (event: Diagnostic) => void;
+  /** Sees the data, contents and labels of every append, and the reason of an erasure, before anything else looks at them,
+   *  and returns what is to be recorded in their place: the way to keep a secret out of the ledger for good. What it does
+   *  not change it must return as it is, content values in data too: what they hold it is asked for by itself. What it
+   *  returns is checked like what a caller gave; deduplication, definitions and errors see nothing else. It must be
+   *  synchronous and deterministic: the same value has the same answer, whenever it is asked. When it throws, the append
+   *  is refused with `REDACTION_FAILED`, which does not say what it threw. Not shown: streams, types, and the arguments of
+   *  reads. */
+  readonly redact?: Redact;
   /** Seams for tests: randomness, faults, the probe for the kind of file system. */
   readonly testing?: TestingSeams;
 }

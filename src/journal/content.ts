@@ -14,7 +14,7 @@ export type ContentReference = { readonly $content: string; readonly bytes: numb
 const mediaPattern = /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+(?:;[\x20-\x7e]*)?$/;
 export const jsonMedia = "application/json";
 const textMedia = "text/plain;charset=utf-8";
-const bytesMedia = "application/octet-stream";
+export const bytesMedia = "application/octet-stream";
 
 /** A value on its way to becoming content. Made by `content()`; it is a copy that nobody can change any more. @public */
 export class ContentValue {
@@ -62,7 +62,8 @@ export function toContent(value: unknown, path: string, media?: string): Content
   }
   if (typeof value === "string" && media !== jsonMedia) {
     checkSize(Buffer.byteLength(value), path);
-    if (!value.isWellFormed()) throw invalid(path, "free of lone surrogates", value);
+    // What is to be content is private: no message quotes it.
+    if (!value.isWellFormed()) throw invalid(path, "free of lone surrogates", "one");
     return new ContentValue(media ?? textMedia, Buffer.from(value));
   }
   if (media !== undefined && media !== jsonMedia)

@@ -58,10 +58,10 @@ export function parseCanonical(text: string | Uint8Array, path = "$", depthMax: 
   let value: JsonValue;
   try {
     value = JSON.parse(string) as JsonValue; // checked below, by writing it again
-  } catch (cause) {
+  } catch {
+    // Without the cause, whose message quotes the text: it may be a content, which is private.
     throw new LedgerError("INVALID_ARGUMENT", `${path} must be canonical JSON, found text that does not parse`, {
       details: { path },
-      cause,
     });
   }
   const again = canonicalText(value, { path, depthMax });
@@ -84,6 +84,17 @@ export function decodeUtf8(bytes: Uint8Array, path: string): string {
   } catch (cause) {
     throw new LedgerError("INVALID_ARGUMENT", `${path} must be well-formed UTF-8`, { details: { path }, cause });
   }
+}
+
+/** Where a member stands, as messages say it: `$.a[0]["odd name"]`, cut when it gets long. */
+export function pathTo(base: string, keys: readonly (string | number)[]): string {
+  let path = base;
+  for (const key of keys) {
+    if (typeof key === "number") path += `[${key}]`;
+    else path += /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key.slice(0, 100))}]`;
+    if (path.length > 400) return `${path.slice(0, 400)}…`;
+  }
+  return path;
 }
 
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
@@ -150,7 +161,7 @@ class CanonicalWriter {
   private quoted(value: string): string {
     if (value.length > this.textUnitsMax) this.refuseUnits(value.length);
     if (!escapePattern.test(value)) return `"${value}"`;
-    if (!value.isWellFormed()) throw this.refuse("free of lone surrogates", describe(value));
+    if (!value.isWellFormed()) throw this.refuse("free of lone surrogates", "one");
     return JSON.stringify(value);
   }
 
@@ -284,13 +295,7 @@ class CanonicalWriter {
   }
 
   private path(keys: number = this.keys.length): string {
-    let path = this.options.path ?? "$";
-    for (const key of this.keys.slice(0, keys)) {
-      if (typeof key === "number") path += `[${key}]`;
-      else path += /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key.slice(0, 100))}]`;
-      if (path.length > 400) return `${path.slice(0, 400)}…`;
-    }
-    return path;
+    return pathTo(this.options.path ?? "$", this.keys.slice(0, keys));
   }
 
   private refuse(expected: string, found: string): LedgerError {
