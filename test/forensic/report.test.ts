@@ -5,6 +5,7 @@ import { merkleRoot } from "../../src/journal/merkle.js";
 import { LedgerError } from "../../src/kernel/errors.js";
 import type { RawReader } from "../../src/journal/raw-reader.js";
 import { arrayRawReader, emptyRows } from "../../src/testing/array-raw-reader.js";
+import type { RawRows } from "../../src/testing/array-raw-reader.js";
 import { RawJournal } from "../../src/testing/raw-journal.js";
 import { codesOf, edit, editCovered, editSealed, journalRows, row, setColumns, start, verifyRows } from "./journal.js";
 
