@@ -1,12 +1,11 @@
 /** The nodes of the tree that a batch completes. It keeps nothing: when a batch crosses a multiple of 256, what stands before
  *  it is read through its transaction, at most 255 hashes a level. Source: FORMAT.md section 8, decision 0012. */
-import { hash } from "node:crypto";
 import { isDigest } from "../kernel/digest.js";
 import { LedgerError } from "../kernel/errors.js";
+import { nodeHash } from "../journal/merkle.js";
 import type { StoreReads, TreeNode } from "../journal/store.js";
 
 const width = 256;
-const hashBytes = 32;
 
 /** The nodes that are completed when entries with these ids follow the first `before` entries, level by level, in order. */
 export async function completedNodes(
@@ -31,21 +30,13 @@ export async function completedNodes(
   }
 }
 
-/** A node is hashed from these 65 bytes: the role of a node, left, right. */
-const node: Buffer = Buffer.alloc(1 + 2 * hashBytes, 1);
-
-/** The root of each 256 hashes. In place, pair by pair; text of one unit a byte is the fastest way out of a hash. */
+/** The root of each 256 hashes: pairs of them, then pairs of those, eight times. */
 function rootsOf(hashes: readonly string[]): string[] {
-  const bytes = Buffer.from(hashes.join(""), "hex");
-  let count = hashes.length;
+  let roots = [...hashes];
   for (let halved = width; halved > 1; halved /= 2) {
-    count /= 2;
-    for (let pair = 0; pair < count; pair++) {
-      bytes.copy(node, 1, pair * 2 * hashBytes, (pair + 1) * 2 * hashBytes);
-      bytes.write(hash("sha256", node, "binary"), pair * hashBytes, "binary");
-    }
+    roots = Array.from({ length: roots.length / 2 }, (_, pair) => nodeHash(roots[2 * pair]!, roots[2 * pair + 1]!));
   }
-  return Array.from({ length: count }, (_, index) => bytes.toString("hex", index * hashBytes, (index + 1) * hashBytes));
+  return roots;
 }
 
 function damaged(level: number, from: number, expected: number, found: number): LedgerError {

@@ -170,24 +170,6 @@ export function describeStoreReads(withStore: WithStore): void {
     assert.equal((await read(store, (reads) => reads.contentsByPlain([sha256Hex("same")])))[0]?.n, 1);
   });
 
-  withStore(
-    "an erased content is its number, its digest and the position of the erasure, and is not found by hash",
-    async (store, { erase }) => {
-      if (erase === undefined) return;
-      await write(store, { streams: ["a/1"], contents: ["secret", "kept"] });
-
-      await erase(1, 0);
-
-      await read(store, async (reads) => {
-        const [erased, kept] = await reads.contents([1, 2]);
-        assert.deepEqual(erased, { n: 1, digest: contentRow(1, "secret").digest, erased: 0 });
-        assert.ok(kept !== null && kept !== undefined && "bytes" in kept);
-        assert.deepEqual(await reads.contentsByPlain([sha256Hex("secret")]), [null]);
-        assert.equal((await reads.head())?.contents, 2);
-      });
-    },
-  );
-
   withStore("text that shows U+FFFD is handed over as bytes, other text as text", async (store) => {
     await write(store, { streams: ["a/1", "a/1"], data: ["\ufffd", "é\u0000😀"] });
 

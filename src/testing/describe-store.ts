@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import type { ContentRow, EntryRow } from "../journal/store.js";
 import { sha256Hex } from "../kernel/digest.js";
 import { LedgerError } from "../kernel/errors.js";
+import { describeStoreErasure } from "./describe-store-erasure.js";
 import { describeStoreReads } from "./describe-store-reads.js";
+import { describeStoreRecords } from "./describe-store-records.js";
 import type { StoreFixture, WithStore } from "./store-fixture.js";
 import { append, begin, commits, contentRow, entryRow, read, readAll, retry, write } from "./store-histories.js";
 
@@ -29,6 +31,8 @@ export function describeStore(name: string, open: () => Promise<StoreFixture>, {
 
   describe(`${name} keeps the contract of the store port`, () => {
     describeStoreReads(withStore);
+    describeStoreRecords(withStore);
+    describeStoreErasure(withStore);
 
     withStore("a transaction reads what it wrote, before anybody else does", async (store) => {
       await write(store, { streams: ["a/1"] });

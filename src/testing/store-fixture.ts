@@ -5,8 +5,6 @@ export interface StoreFixture {
   readonly store: Store;
   /** Opens the same journal again, as another process would; absent where a journal lives in one store object. */
   readonly reopen?: () => Promise<Store>;
-  /** Erases a content behind the port's back; absent where that cannot be done. */
-  readonly erase?: (n: number, at: number) => Promise<void>;
   /** Removes what the fixture made. The store may be closed already. */
   readonly dispose: () => Promise<void>;
 }

@@ -25,6 +25,8 @@ export interface Batch {
   readonly contents?: readonly string[];
   /** Contents as they are. */
   readonly rows?: readonly ContentRow[];
+  /** Numbers of contents that the first entry erases. */
+  readonly erase?: readonly number[];
 }
 
 /** Appends and commits, again and again until it is known to be committed: the protocol of every writer. */
@@ -41,6 +43,20 @@ export async function write(store: Store, batch: Batch): Promise<void> {
       const [found] = await again.entriesAt([first.seq]);
       await again.rollback();
       if (found?.id === first.id) return;
+    }
+  }
+}
+
+/** Writes what may be written twice, again and again until the commit is answered. */
+export async function operate(store: Store, act: (transaction: StoreTransaction) => Promise<void>): Promise<void> {
+  for (;;) {
+    const transaction = await begin(store);
+    await act(transaction);
+    try {
+      await transaction.commit();
+      return;
+    } catch {
+      await retry(() => store.reset());
     }
   }
 }
@@ -86,6 +102,7 @@ export async function append(transaction: StoreTransaction, batch: Batch): Promi
   const n = (head?.contents ?? 0) + 1;
   const contents = batch.rows ?? (batch.contents ?? []).map((text, index) => contentRow(n + index, text));
   await transaction.append(rows, contents, await nodesFor(transaction, rows));
+  if (batch.erase !== undefined) await transaction.erase(batch.erase, rows[0]!.seq);
   return rows[0]!;
 }
 

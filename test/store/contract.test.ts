@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { describe, test } from "vitest";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
@@ -28,13 +27,6 @@ describeStore(
     return {
       store: await openSqliteStore(path),
       reopen: () => openSqliteStore(path),
-      erase: async (n, at) => {
-        const database = new Database(path);
-        database
-          .prepare("UPDATE contents SET erased = ?, media = NULL, salt = NULL, plain = NULL, bytes = NULL WHERE n = ?")
-          .run(at, n);
-        database.close();
-      },
       dispose: async () => rmSync(directory, { recursive: true }),
     };
   },

@@ -17,14 +17,18 @@ import {
 } from "../../src/testing/store-histories.js";
 import { freshPath } from "./place.js";
 
-type Step =
-  | {
-      readonly type: "append";
-      readonly runs: readonly (readonly [stream: number, count: number])[];
-      readonly contents: number;
-      readonly end: "commit" | "rollback";
-    }
-  | { readonly type: "reset" | "reopen" | "maintain" };
+type Step = AppendStep | { readonly type: "reset" | "reopen" | "maintain" | "scrub" };
+
+interface AppendStep {
+  readonly type: "append";
+  readonly runs: readonly (readonly [stream: number, count: number])[];
+  readonly contents: number;
+  /** Places among the contents that are not erased yet. */
+  readonly erase: readonly number[];
+  readonly checkpoint: boolean;
+  readonly consumer: number | null;
+  readonly end: "commit" | "rollback";
+}
 
 const streams = ["a/1", "a/2", "b/1", "c/ü"];
 
@@ -41,12 +45,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         { minLength: 1, maxLength: 4 },
       ),
       contents: fc.nat(3),
+      erase: fc.array(fc.nat(9), { maxLength: 2 }),
+      checkpoint: fc.boolean(),
+      consumer: fc.option(fc.integer({ min: -2, max: 2 })),
       end: fc.constantFrom("commit" as const, "commit" as const, "rollback" as const),
     }),
   },
   {
     weight: 2,
-    arbitrary: fc.record({ type: fc.constantFrom("reset" as const, "reopen" as const, "maintain" as const) }),
+    arbitrary: fc.record({
+      type: fc.constantFrom("reset" as const, "reopen" as const, "maintain" as const, "scrub" as const),
+    }),
   },
 );
 
@@ -74,6 +83,25 @@ async function rowsFor(
   return rows;
 }
 
+/** What else a transaction does: the same on both stores. */
+async function besides(transaction: StoreTransaction, { erase, checkpoint, consumer }: AppendStep): Promise<void> {
+  const head = (await transaction.head())!;
+  for (const place of erase) {
+    const contents = await transaction.contents(Array.from({ length: head.contents }, (_, index) => index + 1));
+    const left = contents.flatMap((content) => (content !== null && "bytes" in content ? [content.n] : []));
+    if (left.length > 0) await transaction.erase([left[place % left.length]!], head.seq);
+  }
+  if (checkpoint) {
+    const size = Math.ceil((head.seq + 1) / 2);
+    await transaction.putCheckpoint({ size, note: `${size} of ${head.seq + 1}` });
+  }
+  if (consumer === null) return;
+  if (consumer < 0) return transaction.deleteConsumer(`c${-consumer}`);
+  const claim = { holder: "h", generation: head.seq, tokenHash: "0".repeat(64), acquiredAt: 1, expiresAt: 2 };
+  const row = { name: `c${consumer}`, position: head.seq, id: head.id, incarnation: 1, generation: head.seq };
+  await transaction.putConsumer({ ...row, claim: consumer === 0 ? null : claim });
+}
+
 async function answers(reads: StoreReads): Promise<unknown> {
   const heads = await reads.streamHeads(streams);
   return {
@@ -87,7 +115,15 @@ async function answers(reads: StoreReads): Promise<unknown> {
         (await reads.streamEntries(stream, (heads[index]?.rev ?? 0) - 1, 300, true)).map(({ seq }) => seq),
       ]),
     ),
-    contents: (await reads.contents([1, 2, 3, 4, 5])).map((content) => content?.digest),
+    contents: (await reads.contents([1, 2, 3, 4, 5])).map(
+      (content) =>
+        content && [content.digest, "bytes" in content ? Buffer.from(content.bytes).toString() : content.erased],
+    ),
+    ids: await reads.ids(0, 100_000),
+    nodes: await reads.nodes(1, 0, 1_000),
+    checkpoints: await reads.checkpoints(null, 100),
+    consumers: await reads.consumers(),
+    consumer: await reads.consumer("c1"),
     plain: (await reads.contentsByPlain([contentRow(1, "text 1").plain!, contentRow(1, "text 2").plain!])).map(
       (content) => content?.n,
     ),
@@ -102,6 +138,9 @@ async function rawAnswers(store: Store): Promise<unknown> {
     streams: await raw.streams(null, 100),
     types: await raw.types(),
     pages: await raw.streamPages(null, 100),
+    nodes: await raw.nodes(null, 1_000),
+    checkpoints: await raw.checkpoints(null, 100),
+    erased: (await raw.contents(null, 1_000)).map(({ n, erased, plain }) => [n, erased, plain]),
   };
   await raw.close();
   return found;
@@ -128,7 +167,10 @@ test(
             const contents = Array.from({ length: each.contents }, (_, index) =>
               contentRow(n + index, `text ${(n + index) % 4}`),
             );
-            for (const transaction of pair) await transaction.append(rows, contents, await nodesFor(transaction, rows));
+            for (const transaction of pair) {
+              await transaction.append(rows, contents, await nodesFor(transaction, rows));
+              await besides(transaction, each);
+            }
             expect(await answers(pair[1])).toEqual(await answers(pair[0]));
             for (const transaction of pair) await transaction[each.end]();
           } else {
@@ -171,7 +213,7 @@ test("every durable step is named, in the order in which the adapter takes them"
 });
 
 const moments = ["before", "after"] as const;
-const inTransaction = ["begin", "contents", "entries", "streams", "commit"] as const;
+const inTransaction = ["begin", "contents", "entries", "streams", "nodes", "erase", "operational", "commit"] as const;
 
 test.each(inTransaction.flatMap((each) => moments.map((moment) => [moment, each] as const)))(
   "a failure %s %s leaves the journal before or after the transaction, and the store goes on",
@@ -189,7 +231,8 @@ test.each(inTransaction.flatMap((each) => moments.map((moment) => [moment, each]
       const failure = await (async () => {
         const transaction = await begin(store);
         try {
-          await append(transaction, { streams: ["a/1", "b/1"], contents: ["two"] });
+          await append(transaction, { streams: Array<string>(256).fill("b/1"), contents: ["two"], erase: [1] });
+          await transaction.putCheckpoint({ size: 2, note: "a note" });
           await transaction.commit();
           return null;
         } catch (error) {
@@ -200,9 +243,17 @@ test.each(inTransaction.flatMap((each) => moments.map((moment) => [moment, each]
       failing = false;
 
       expect(failure).toMatchObject(store.kind === "memory" ? { message: "the disk is full" } : { code: "STORE_FULL" });
-      expect(await readAll(store)).toHaveLength(at === "commit" && when === "after" ? 3 : 1);
-      await write(store, { streams: ["a/1", "b/1"], contents: ["three"] });
-      expect(await readAll(store)).toHaveLength(at === "commit" && when === "after" ? 5 : 3);
+      const committed = at === "commit" && when === "after";
+      await read(store, async (reads) => {
+        expect((await reads.head())?.seq).toBe(committed ? 256 : 0);
+        expect(await reads.contents([1])).toMatchObject([
+          committed ? { erased: 1 } : { plain: contentRow(1, "one").plain },
+        ]);
+        expect(await reads.nodes(1, 0, 10)).toHaveLength(committed ? 1 : 0);
+        expect(await reads.checkpoints(null, 10)).toHaveLength(committed ? 1 : 0);
+      });
+      await write(store, { streams: Array<string>(256).fill("b/1"), contents: ["three"] });
+      expect(await readAll(store)).toHaveLength(committed ? 513 : 257);
       await store.close();
     }
   },

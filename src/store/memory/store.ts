@@ -70,7 +70,7 @@ class MemoryStore implements Store {
   async maintain(): Promise<void> {}
 
   async scrub(): Promise<boolean> {
-    return true; // what was erased was let go of with the commit
+    return !this.closed; // what was erased was let go of with the commit
   }
 
   async health(): Promise<StoreHealth> {
