@@ -31,6 +31,12 @@ export type LedgerErrorCode =
   | "RESOURCES_EXHAUSTED"
   | "SCHEMA_UNKNOWN"
   | "READ_ONLY"
+  // A note or checkpoint that cannot be read; a known signer's signature that is wrong; no known signer at all; a proof
+  // that is none of what it claims.
+  | "NOTE_INVALID"
+  | "SIGNATURE_INVALID"
+  | "SIGNER_UNKNOWN"
+  | "PROOF_INVALID"
   | "ABORTED"
   | "CLOSED";
 

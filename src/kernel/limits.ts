@@ -22,6 +22,12 @@ export const mediaTypeUnitsMax: number = 127;
 export const dedupeBytesMin: number = 1_024;
 export const saltBytes: number = 32;
 
+/** A signed note, all of it. */
+export const noteBytesMax: number = 1_000_000;
+export const noteSignaturesMax: number = 100;
+/** Hashes of one proof in a file. A tree of 2^53 − 1 entries needs 54. */
+export const proofHashesMax: number = 63;
+
 export const metaKeysMax: number = 16;
 /** All keys and values of `meta` together, in UTF-8 bytes of its canonical JSON. */
 export const metaBytesMax: number = 2_048;
