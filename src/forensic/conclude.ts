@@ -19,6 +19,8 @@ export interface Checked {
   readonly roots: Roots | null;
   /** The root of all entries; null when it is not known. */
   readonly root: string | null;
+  /** How many stored nodes were compared; null when they were not. */
+  readonly nodes: number | null;
 }
 
 interface Evidence {
@@ -69,6 +71,7 @@ function judge({ entries }: Checked, findings: Findings): { readonly verdict: Ve
   if (findings.pointsTo("format"))
     return { verdict: "UNDECIDED", reason: "entries are of a format that this version does not know" };
   if (entries === 0) return { verdict: "UNDECIDED", reason: "nothing to check" };
+  if (findings.pointsTo("derived")) return { verdict: "DERIVED", reason: "the journal itself is in order" };
   return { verdict: "OK", reason: "" };
 }
 
@@ -135,10 +138,13 @@ const summaries: Readonly<Record<CheckName, (checked: Checked) => readonly [coun
     contents.rows,
     `${counted(contents.rows - contents.erased, "content")} hashed`,
   ],
-  tree: ({ roots, root, entries }) =>
+  tree: ({ roots, root, entries, nodes }) =>
     root === null
       ? [null, `no root: what is at #${roots?.end ?? 0} is missing or cannot be read`]
-      : [entries, `root ${root} of ${counted(entries, "entry", "entries")}`],
+      : [
+          entries,
+          `root ${root} of ${counted(entries, "entry", "entries")}, ${nodes === null ? "stored nodes were not compared" : counted(nodes, "stored node")}`,
+        ],
   clock: ({ entries }) => [entries, "the time never falls"],
 };
 

@@ -2,8 +2,9 @@
  *  Invariant: codes are added freely and renamed never; each kind of fault has one. */
 
 /** What a finding points to. `tampering`: stored facts were changed; `corruption`: the store does not hold together;
+ *  `derived`: what is kept beside the journal to find things in it, and can be made anew from it, is not what it must be;
  *  `format`: this version cannot read it; `clock`: times that look wrong in an intact journal. @public */
-export type FindingClass = "tampering" | "corruption" | "format" | "clock";
+export type FindingClass = "tampering" | "corruption" | "derived" | "format" | "clock";
 
 /** The parts of a verification, in the order of the report. @public */
 export type CheckName =
@@ -36,6 +37,7 @@ export type FindingCode =
   | "E_CONTENT_UNKNOWN"
   | "E_ERASURE"
   | "W_ERASED_PRESENT"
+  | "E_CACHE"
   | "W_CLOCK";
 
 /** What is said of a code. @public */
@@ -100,6 +102,7 @@ export const findingKinds: Readonly<Record<FindingCode, FindingKind>> = {
   E_CONTENT_UNKNOWN: { check: "content", class: "tampering", sentence: "a content is stored that no entry names" },
   E_ERASURE: { check: "content", class: "tampering", sentence: "an erasure and what it erased do not fit" },
   W_ERASED_PRESENT: { check: "content", class: "tampering", sentence: "a content is stored although it was erased" },
+  E_CACHE: { check: "tree", class: "derived", sentence: "a stored node of the tree is not the root of its entries" },
   W_CLOCK: { check: "clock", class: "clock", sentence: "the time does not go forward as a clock does" },
 };
 

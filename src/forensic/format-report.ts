@@ -31,11 +31,14 @@ export function formatReport(report: VerifyReport): string {
 }
 
 function summary({ failures, firstBad, reason, checked }: VerifyReport): string {
-  const entries = `${counted(checked.entries, "entry", "entries")} checked`;
-  if (reason !== "") return `${reason}; ${entries}`;
-  if (failures === 0) return entries;
-  const found = counted(failures, "finding");
-  return `${firstBad === null ? found : `${found}, first at #${firstBad}`}; ${entries}`;
+  const found = failures === 0 ? "" : counted(failures, "finding");
+  return [
+    firstBad === null ? found : `${found}, first at #${firstBad}`,
+    reason,
+    `${counted(checked.entries, "entry", "entries")} checked`,
+  ]
+    .filter((part) => part !== "")
+    .join("; ");
 }
 
 function line(status: string, parts: readonly string[]): string {

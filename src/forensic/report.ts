@@ -8,8 +8,9 @@ import type { CheckName, Finding, FindingCode } from "./findings.js";
 export type VerifyLevel = "quick" | "full";
 
 /** `OK`: everything that was checked is as it must be. `TAMPERED`: stored facts were changed. `CORRUPT`: the store does not
- *  hold together. `UNDECIDED`: nothing to check, or a format that this version does not know. @public */
-export type Verdict = "OK" | "TAMPERED" | "CORRUPT" | "UNDECIDED";
+ *  hold together. `DERIVED`: the journal itself is in order, and something that is derived from it and stored beside it is
+ *  not; it can be made anew. `UNDECIDED`: nothing to check, or a format that this version does not know. @public */
+export type Verdict = "OK" | "TAMPERED" | "CORRUPT" | "DERIVED" | "UNDECIDED";
 
 /** One line of the report. @public */
 export interface CheckLine {
@@ -61,7 +62,7 @@ export interface VerifyReport {
   /** The lowest position that failed; null when none did, or when what failed has no position. */
   readonly firstBad: number | null;
   readonly verdict: Verdict;
-  /** Why it is undecided; otherwise empty. */
+  /** What the verdict alone does not say: why it is undecided, or what is in order all the same; otherwise empty. */
   readonly reason: string;
   /** 0: verified; 1: something is wrong with the evidence; 3: cannot decide. */
   readonly exitCode: 0 | 1 | 3;

@@ -27,7 +27,7 @@ ok        streams    13 streams without a gap
 ok        columns    every copy equals its entry, 1 page of positions
 ok        causes     14 causes found earlier
 ok        content    13 contents hashed
-ok        tree       root ${report.root?.slice(0, 12)}… of 340 entries
+ok        tree       root ${report.root?.slice(0, 12)}… of 340 entries, 1 stored node
 ok        clock      the time never falls
 info      erased     1 content
 info      anchored   no checkpoint from outside: 340 events rest on this file alone
