@@ -221,7 +221,7 @@ export function acceptsConsistency(
   proof: readonly Buffer[],
 ): boolean {
   if (m === n) return proof.length === 0 && rootM.equals(rootN);
-  const powerOfTwo = Number.isInteger(Math.log2(m));
+  const powerOfTwo = 2 ** Math.round(Math.log2(m)) === m; // log2 alone rounds: that of 2^53 − 2 is 53
   const [head, ...rest] = powerOfTwo ? [rootM, ...proof] : proof;
   if (head === undefined) return false;
   let [first, last, older, newer] = [m - 1, n - 1, head, head];
