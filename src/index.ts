@@ -21,6 +21,8 @@ export { entryId } from "./journal/entry.js";
 export type { FenceMark } from "./journal/entry.js";
 export type { EvidenceFile, RawReader } from "./journal/raw-reader.js";
 export type { Store, StoreHealth } from "./journal/store.js";
+export type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "./engine/checkpoints.js";
+export type { LedgerConsistencyProof, LedgerInclusionProof, ProveOptions } from "./engine/proofs.js";
 export type { Reading } from "./engine/reading.js";
 export { redactStrings } from "./engine/redact-strings.js";
 export type { Redact, RedactionPlace } from "./engine/redact.js";

@@ -3,7 +3,9 @@ import { types } from "node:util";
 import { Ledger } from "./api/ledger.js";
 import { Areas } from "./engine/areas.js";
 import { Engine } from "./engine/engine.js";
+import { checkKeyName, loadSigner } from "./engine/keys.js";
 import type { Diagnostic, LedgerOptions } from "./engine/types.js";
+import { parseCheckpoint } from "./journal/checkpoint.js";
 import { randomBytes } from "./journal/events/journal.js";
 import type { RawReader } from "./journal/raw-reader.js";
 import type { Store } from "./journal/store.js";
@@ -16,10 +18,14 @@ import { createMemoryStore } from "./store/memory/store.js";
 import { openSqliteRawReader } from "./store/sqlite/raw-reader.js";
 import { openSqliteStore } from "./store/sqlite/store.js";
 
+const urlPattern = /^[a-z][a-z0-9+.-]*:\/\//i;
+
 const optionNames = [
   "readOnly",
   "create",
   "origin",
+  "key",
+  "expectAtLeast",
   "events",
   "strict",
   "dedupe",
@@ -35,20 +41,30 @@ const optionNames = [
 /** Opens a ledger: a path to a file, `"memory:"`, or a store. By default it is created when there is none.
  *  `NOT_FOUND`: nothing there and nothing to be created; `STORE_FOREIGN`: a file that is not ours; `SCHEMA_UNKNOWN`: a
  *  newer format; `STORE_UNSAFE_PATH`: a link or not a regular file; `STORE_UNSUPPORTED`: a network file system;
- *  `STORE_DAMAGED`; `STORE_BUSY`. After any of them not a byte was changed. @public */
+ *  `STORE_DAMAGED`; `STORE_BUSY`; `STORE_ROLLED_BACK`: not what `expectAtLeast` says; `KEY_UNSAFE`: a key file that others
+ *  can read, or that lies beside the ledger. After any of them not a byte was changed. @public */
 export async function openLedger(location: string | Store, options: LedgerOptions = {}): Promise<Ledger> {
   checkOptions(options);
   const areas = new Areas(options.events ?? [], options.strict ?? false);
   const onEvent = guarded(options.onEvent);
   const busyTimeoutMs = options.busyTimeoutMs ?? busyTimeoutMsDefault;
   const ownsStore = typeof location === "string";
-  const store = ownsStore ? await openStore(location, options, busyTimeoutMs, onEvent) : checkStore(location);
+  const ledgerFile = fileOf(ownsStore ? location : checkStore(location).location);
+  const signer = options.key === undefined ? null : await loadSigner(options.key, "options.key", ledgerFile);
+  if (signer !== null && options.origin !== undefined) checkKeyName(signer, options.origin, "options.key");
+  const expectAtLeast = options.expectAtLeast === undefined ? null : parseCheckpoint(options.expectAtLeast);
+  // Where a journal must be, none is made.
+  const create = (options.create ?? true) && (expectAtLeast === null || expectAtLeast.size === 0);
+  const store = ownsStore ? await openStore(location, { ...options, create }, busyTimeoutMs, onEvent) : location;
   try {
     const engine = await Engine.start({
       store,
       ownsStore,
-      create: options.create ?? true,
+      create,
       origin: options.origin,
+      signer,
+      ledgerFile,
+      expectAtLeast,
       areas,
       clock: options.clock ?? systemClock,
       acceptClockStep: options.acceptClockStep ?? false,
@@ -82,7 +98,7 @@ async function openStore(
       throw new LedgerError("NOT_FOUND", "a new memory ledger must be open for writing, found readOnly");
     return createMemoryStore(faults);
   }
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(location)) {
+  if (urlPattern.test(location)) {
     throw new LedgerError(
       "STORE_UNSUPPORTED",
       `location must be a path or "memory:", found ${JSON.stringify(location)}`,
@@ -98,6 +114,11 @@ async function openStore(
     ...faults,
     ...(options.testing?.filesystemKind === undefined ? {} : { filesystemKind: options.testing.filesystemKind }),
   });
+}
+
+/** Where a journal is in a file, the path of the file. */
+function fileOf(location: string): string | null {
+  return location === "memory:" || urlPattern.test(location) ? null : location;
 }
 
 function checkOptions(options: LedgerOptions): void {

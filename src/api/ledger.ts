@@ -1,6 +1,8 @@
 import { invalid } from "../kernel/errors.js";
 import type { Content, ContentReference } from "../journal/content.js";
+import type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "../engine/checkpoints.js";
 import type { Engine } from "../engine/engine.js";
+import type { LedgerConsistencyProof, LedgerInclusionProof, ProveOptions } from "../engine/proofs.js";
 import type { Reading } from "../engine/reading.js";
 import type {
   AppendOptions,
@@ -64,6 +66,44 @@ export class Ledger {
   /** How the ledger is: its identity, its head, its clock, its queue, its store. */
   async status(): Promise<LedgerStatus> {
     return this.engine.status();
+  }
+
+  /** What the journal is now, or was when it had `size` entries, in three lines that others can keep: C2SP `tlog-checkpoint`,
+   *  signed when the journal has a key (`openLedger`, `key`). The same size again gives the same note. A ledger that is
+   *  open for writing keeps it as well, which anchors nothing: whoever can write the file can take it away. It takes
+   *  milliseconds at a million events, and believes the stored tree, which `verify` computes again.
+   *  `KEY_REQUIRED`: the key that must sign was not given, or not both after a change that was interrupted. Nothing is signed that
+   *  contradicts a checkpoint that was kept: `STORE_DAMAGED` when its root is another, `STORE_ROLLED_BACK` when it covers
+   *  more events than there are. */
+  async checkpoint(options: CheckpointOptions = {}): Promise<LedgerCheckpoint> {
+    return this.engine.checkpoint(options);
+  }
+
+  /** The checkpoints that were kept, the largest first. They are not evidence by themselves, and losing them costs nothing
+   *  else. */
+  async checkpoints(options: CheckpointListOptions = {}): Promise<readonly LedgerCheckpoint[]> {
+    return this.engine.listCheckpoints(options);
+  }
+
+  /** Lets another key sign from here on: appends `journal.keyChanged` and makes the checkpoint that both keys sign, in a
+   *  journal that had none the new one alone. `newKey` is given as `key` is to `openLedger`; the key until now must be the one that the
+   *  ledger was opened with (`KEY_REQUIRED`, and nothing is appended). When it is interrupted between the two, no
+   *  checkpoint is made until it is called again, with the same keys. */
+  async changeKey(newKey: string): Promise<LedgerCheckpoint> {
+    return this.engine.changeKey(newKey);
+  }
+
+  /** The proof that the event at a position is in the journal; `verifyInclusion` checks it, and needs no ledger.
+   *  `NOT_FOUND`: there is no such event; `INVALID_ARGUMENT`: a size that does not cover it, or beyond the journal. */
+  async prove(position: number, options: ProveOptions = {}): Promise<LedgerInclusionProof> {
+    return this.engine.prove(position, options);
+  }
+
+  /** The proof that the journal of `to` entries begins with that of `from`: that nothing was changed or taken away in
+   *  between. By default `to` is the largest checkpoint that was kept, when it covers as much, else all there are.
+   *  `verifyConsistency` checks it. `INVALID_ARGUMENT`: sizes that are not in order, or beyond the journal. */
+  async consistency(from: number, to?: number): Promise<LedgerConsistencyProof> {
+    return this.engine.consistency(from, to);
   }
 
   /** Checks what is stored, by the code that `runledger verify` uses. Reads one snapshot; writers go on. */

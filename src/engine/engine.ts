@@ -3,19 +3,30 @@
 import { invalid, LedgerError } from "../kernel/errors.js";
 import type { Clock } from "../kernel/clock.js";
 import { Content, contentDigest, isContentReference, type ContentReference } from "../journal/content.js";
+import type { Checkpoint } from "../journal/checkpoint.js";
 import { encodeEntry, entryId, entryTemplate, zeroId } from "../journal/entry.js";
 import { journalOpened, journalStream, parseJournalOpened } from "../journal/events/journal.js";
 import type { JournalOpened, RandomBytes } from "../journal/events/journal.js";
 import { canonicalize } from "../kernel/canonical.js";
+import type { SignerKey } from "../journal/note-keys.js";
 import { decodeStored } from "../journal/stored.js";
 import type { RawReader } from "../journal/raw-reader.js";
 import type { EntryRow, Store, StoreHead, StoreTransaction } from "../journal/store.js";
 import type { Areas } from "./areas.js";
 import { beginWithin, isBusy } from "./begin.js";
+import { Checkpoints } from "./checkpoints.js";
+import type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "./checkpoints.js";
+import { checkKeyName } from "./keys.js";
+import { OwnEvents } from "./own-events.js";
 import { prepareAppend } from "./prepare.js";
+import type { PreparedAppend } from "./prepare.js";
+import { Proofs } from "./proofs.js";
+import type { LedgerConsistencyProof, LedgerInclusionProof, ProveOptions } from "./proofs.js";
 import { readJournal, readOneStream } from "./reading.js";
 import type { Reading } from "./reading.js";
 import type { Redact } from "./redact.js";
+import { requireAtLeast, rolledBack } from "./rolled-back.js";
+import { withSnapshot } from "./snapshot.js";
 import { nextTime } from "./time.js";
 import type {
   AppendOptions,
@@ -34,6 +45,12 @@ export interface EngineOptions {
   readonly ownsStore: boolean;
   readonly create: boolean;
   readonly origin: string | undefined;
+  /** Signs checkpoints; names itself in a new journal. */
+  readonly signer: SignerKey | null;
+  /** The file of the journal, in whose directory no key may be; null when it is in none. */
+  readonly ledgerFile: string | null;
+  /** What the journal must begin with. */
+  readonly expectAtLeast: Checkpoint | null;
   readonly areas: Areas;
   readonly clock: Clock;
   readonly acceptClockStep: boolean;
@@ -48,17 +65,31 @@ export class Engine {
   private readonly options: EngineOptions;
   private readonly writer: Writer;
   private readonly opened: JournalOpened;
+  private readonly checkpoints: Checkpoints;
+  private readonly proofs: Proofs;
+  private readonly running = new Set<Promise<unknown>>();
   private closing: Promise<void> | null = null;
 
   private constructor(options: EngineOptions, opened: JournalOpened) {
     this.options = options;
     this.opened = opened;
     this.writer = new Writer(options);
+    const own = new OwnEvents(opened);
+    const append = (prepared: PreparedAppend): Promise<unknown> => this.writer.submit(prepared, undefined);
+    this.checkpoints = new Checkpoints({ ...options, own, append });
+    this.proofs = new Proofs(options.store, own);
   }
 
   /** Starts on a store: reads who the journal is, or opens a new one. */
   static async start(options: EngineOptions): Promise<Engine> {
-    const opened = (await readGenesis(options.store)) ?? (await openJournal(options));
+    const { store, signer, expectAtLeast } = options;
+    let opened = await readGenesis(store);
+    if (opened === null && expectAtLeast !== null && expectAtLeast.size > 0)
+      throw rolledBack("entries", expectAtLeast.size, 0);
+    opened ??= await openJournal(options);
+    const { origin } = opened;
+    if (signer !== null) checkKeyName(signer, origin, "options.key");
+    if (expectAtLeast !== null) await withSnapshot(store, (reads) => requireAtLeast(reads, origin, expectAtLeast));
     return new Engine(options, opened);
   }
 
@@ -145,6 +176,26 @@ export class Engine {
     };
   }
 
+  checkpoint(options: CheckpointOptions): Promise<LedgerCheckpoint> {
+    return this.run(() => this.checkpoints.make(options));
+  }
+
+  listCheckpoints(options: CheckpointListOptions): Promise<readonly LedgerCheckpoint[]> {
+    return this.run(() => this.checkpoints.list(options));
+  }
+
+  changeKey(newKey: string): Promise<LedgerCheckpoint> {
+    return this.run(() => this.checkpoints.changeKey(newKey));
+  }
+
+  prove(position: number, options: ProveOptions): Promise<LedgerInclusionProof> {
+    return this.run(() => this.proofs.prove(position, options));
+  }
+
+  consistency(from: number, to: number | undefined): Promise<LedgerConsistencyProof> {
+    return this.run(() => this.proofs.consistency(from, to));
+  }
+
   raw(): Promise<RawReader> {
     this.checkOpen();
     return this.options.store.raw();
@@ -157,8 +208,21 @@ export class Engine {
   }
 
   private async end(): Promise<void> {
+    await Promise.allSettled(this.running);
     await this.writer.close();
     if (this.options.ownsStore) await this.options.store.close();
+  }
+
+  /** Work that `close` waits for. */
+  private async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.checkOpen();
+    const running = work();
+    this.running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.running.delete(running);
+    }
   }
 
   private checkOpen(): void {
@@ -187,13 +251,13 @@ const opensMax = 20;
 
 /** Writes entry 0, unless another process was faster. A commit that failed is looked up by reading entry 0 again. */
 async function openJournal(options: EngineOptions): Promise<JournalOpened> {
-  const { store, randomBytes, origin, busyTimeoutMs } = options;
+  const { store, randomBytes, signer, busyTimeoutMs } = options;
   if (store.readOnly || !options.create) {
     throw new LedgerError("NOT_FOUND", `${store.location} must hold a journal, found none`, {
       details: { location: store.location },
     });
   }
-  const data = canonicalize(journalOpened(origin, randomBytes));
+  const data = canonicalize(journalOpened(options.origin ?? signer?.verifier.name, randomBytes, signer?.verifier.text));
   for (let attempt = 1; ; attempt++) {
     const transaction = await beginWithin(store, busyTimeoutMs);
     try {

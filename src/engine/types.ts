@@ -14,6 +14,15 @@ export interface LedgerOptions {
   readonly create?: boolean;
   /** The identity of a new journal, `^[a-z0-9][a-z0-9./-]{0,127}$`. Default: `runledger/` and 26 random characters. */
   readonly origin?: string;
+  /** The key that signs checkpoints: its text (`PRIVATE+KEY+…`), or the path of a file that holds it, a regular file that its
+   *  owner alone can read, neither in the directory of the ledger nor below. Its name is the journal's origin. A new
+   *  journal names it in its first entry. A journal that names another key, or none, is opened all the same; then only
+   *  `checkpoint` is refused (`KEY_REQUIRED`). */
+  readonly key?: string;
+  /** A checkpoint that was kept elsewhere, as text. A journal that does not begin with what it covers is refused
+   *  (`STORE_ROLLED_BACK`): it was cut, put back from an older copy, or written anew. Signatures are not looked at: what
+   *  is given here is believed. */
+  readonly expectAtLeast?: string;
   /** Definitions of the areas that this program writes or reads. */
   readonly events?: readonly EventDefinitions[];
   /** Refuse areas that nobody defined. Default false. */

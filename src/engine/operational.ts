@@ -1,0 +1,33 @@
+import { systemClock } from "../kernel/clock.js";
+import { LedgerError } from "../kernel/errors.js";
+import type { Store, StoreTransaction } from "../journal/store.js";
+import { beginWithin, isBusy, pause } from "./begin.js";
+
+/** Writes operational rows, which are no part of the journal, in a small transaction of their own, asking again while the
+ *  store is busy or away, for at most `timeoutMs`. What it writes may be written twice, or have been written although it throws:
+ *  a commit may give no answer. */
+export async function writeOperational<Result>(
+  store: Store,
+  timeoutMs: number,
+  write: (transaction: StoreTransaction) => Promise<Result>,
+): Promise<Result> {
+  const deadline = systemClock.monotonic() + timeoutMs;
+  for (;;) {
+    const transaction = await beginWithin(store, Math.max(0, deadline - systemClock.monotonic()));
+    try {
+      const result = await write(transaction);
+      await transaction.commit();
+      return result;
+    } catch (error) {
+      await transaction.rollback();
+      // What keeps it from starting afresh is told by the next `begin`.
+      await store.reset().catch(() => {});
+      if (!isPassing(error) || systemClock.monotonic() >= deadline) throw error;
+      await pause(5);
+    }
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  return isBusy(error) || (error instanceof LedgerError && error.code === "STORE_UNAVAILABLE");
+}
