@@ -18,3 +18,9 @@ export function readVector(path: string): Buffer {
 export function listVectors(path: string): string[] {
   return readdirSync(folder + path).sort();
 }
+
+/** The paths of all JSON files in a folder of vectors and the folders in it, from the folder on. */
+export function findVectors(path: string): string[] {
+  const names = readdirSync(folder + path, { recursive: true, encoding: "utf8" });
+  return names.filter((name) => name.endsWith(".json")).sort();
+}
