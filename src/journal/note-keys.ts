@@ -53,7 +53,9 @@ export function parseSignerKey(text: unknown, path: string): SignerKey {
   const seed = readKey(encoded);
   if (seed === null)
     throw secret(path, "a signer key: PRIVATE, KEY, name, key id and Ed25519 seed in base64, joined by +");
-  const key = signerKey(checkName(name, path), seed);
+  // A name that is none may be a part of the key.
+  if (!canSign(name)) throw secret(path, nameExpected);
+  const key = signerKey(name, seed);
   if (key.verifier.id !== id) throw secret(path, "a signer key with the key id of its key");
   return key;
 }
@@ -78,10 +80,16 @@ function verifierKey(name: string, publicKey: Uint8Array): VerifierKey {
   return { name, id, text, verify: (message, signature) => verify(null, message, key, signature) };
 }
 
+const nameExpected = `named with 1 to ${nameUnitsMax} units, without white space or +, not DSSEv1…`;
+
 function checkName(name: string, path: string): string {
-  // The start of what a DSSE signature covers: text that begins with a name must never be that.
-  if (name.length <= nameUnitsMax && isKeyName(name) && !name.startsWith("DSSEv1")) return name;
-  throw invalid(path, `named with 1 to ${nameUnitsMax} units, without white space or +, not DSSEv1…`, name);
+  if (!canSign(name)) throw invalid(path, nameExpected, name);
+  return name;
+}
+
+function canSign(name: string): boolean {
+  // What a DSSE signature covers starts with this word: text that begins with a name must never be that.
+  return name.length <= nameUnitsMax && isKeyName(name) && !name.startsWith("DSSEv1");
 }
 
 function readKey(encoded: string): Uint8Array | null {
