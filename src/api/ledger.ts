@@ -7,6 +7,9 @@ import type { Reading } from "../engine/reading.js";
 import type {
   AppendOptions,
   AppendResult,
+  EraseOptions,
+  Erasure,
+  ErasurePlan,
   LedgerStatus,
   NewEvent,
   ReadOptions,
@@ -61,6 +64,27 @@ export class Ledger {
    *  `CONTENT_MISSING`: this journal does not have it. `STORE_DAMAGED`: the bytes are not those that were written. */
   async content(reference: ContentReference): Promise<Content> {
     return this.engine.content(reference);
+  }
+
+  /** Erases contents: their bytes, media types and salts go, for good, in one commit with an event that says so and why. The
+   *  events that name them, their ids and everything that is derived from events stay as they are, and `verify` says who
+   *  authorised it. All of them are erased, or none. With `dryRun` nothing is written, on a ledger that is open read-only
+   *  too, and the same refusals come. Finding the events that name a content reads the whole journal; appends go on.
+   *  Refusals: `NOT_FOUND` (no event names the digest), `CONTENT_ERASED` (by the event in the details), `CONTENT_SHARED`
+   *  (events of several streams name it, and `shared` is not set), `CONTENT_MISSING` (an event names it and the store does
+   *  not have it), `INVALID_ARGUMENT`, `LIMIT_EXCEEDED` (more than 500 contents), `READ_ONLY`, `ABORTED`, `OVERLOADED`,
+   *  `CLOSED`; failures of the store as with `append`. Copies that were made elsewhere are not reached: see `elsewhere`. */
+  erase(digests: readonly string[], options: EraseOptions & { readonly dryRun?: false }): Promise<Erasure>;
+  erase(digests: readonly string[], options: EraseOptions & { readonly dryRun: true }): Promise<ErasurePlan>;
+  erase(
+    digests: readonly string[],
+    options: EraseOptions & { readonly dryRun?: boolean },
+  ): Promise<ErasurePlan | Erasure>;
+  erase(
+    digests: readonly string[],
+    options: EraseOptions & { readonly dryRun?: boolean },
+  ): Promise<ErasurePlan | Erasure> {
+    return this.engine.erase(digests, options);
   }
 
   /** How the ledger is: its identity, its head, its clock, its queue, its store. */

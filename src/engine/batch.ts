@@ -7,7 +7,7 @@ import { invariant, LedgerError, limit } from "../kernel/errors.js";
 import { entriesPerTxMax, entryBytesMax } from "../kernel/limits.js";
 import type { ContentReference } from "../journal/content.js";
 import { encodeEntry, entryId, entryTemplate } from "../journal/entry.js";
-import type { EntryTemplate } from "../journal/entry.js";
+import type { EntryLabels, EntryTemplate } from "../journal/entry.js";
 import { journalStream } from "../journal/events/journal.js";
 import type { AreaDefined } from "../journal/events/journal.js";
 import type { ContentRow, EntryRow, StoreHead, StreamHead } from "../journal/store.js";
@@ -44,6 +44,8 @@ export class Batch {
   readonly recordedAreas: AreaDefined[] = [];
   /** Stream heads as this batch leaves them. */
   readonly heads: Map<string, StreamHead> = new Map();
+  /** Contents to be emptied, and the position of the entry that says so. */
+  erasure: { readonly numbers: readonly number[]; readonly position: number } | null = null;
   time: TimeState | null;
   private readonly start: BatchStart;
   private readonly byPlain = new Map<string, ContentRow>();
@@ -81,14 +83,24 @@ export class Batch {
       const { stream, type, template } = event;
       drafts.push({ stream, type, template, event, data: fillData(event, contents.place(event)) });
     }
-    const time = nextTime(
-      this.time,
-      { clock: this.start.clock.now(), monotonic: this.start.clock.monotonic() },
-      this.start.acceptClockStep,
-    );
+    const time = this.nextTime();
     const rows = this.encode(drafts, time);
     this.accept(rows, contents.rows, recording, time);
     return result(append, rows, recording.length, (stream) => this.headOf(stream)?.rev ?? 0);
+  }
+
+  /** Stages an event on the journal's own stream, as a tx by itself. */
+  stageOwn(type: string, data: object, labels: EntryLabels): EntryRow {
+    const draft = { stream: journalStream, type, template: entryTemplate(journalStream, type, 1, labels), event: null };
+    const time = this.nextTime();
+    const rows = this.encode([{ ...draft, data: canonicalize(data) }], time);
+    this.accept(rows, [], [], time);
+    return rows[0]!;
+  }
+
+  private nextTime(): TimeState {
+    const { clock, acceptClockStep } = this.start;
+    return nextTime(this.time, { clock: clock.now(), monotonic: clock.monotonic() }, acceptClockStep);
   }
 
   private encode(drafts: readonly Draft[], time: TimeState): EntryRow[] {

@@ -17,11 +17,14 @@ import { beginWithin, isBusy } from "./begin.js";
 import { Checkpoints } from "./checkpoints.js";
 import type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "./checkpoints.js";
 import { checkKeyName } from "./keys.js";
+import { Erasing, prepareErasure } from "./erase.js";
 import { OwnEvents } from "./own-events.js";
 import { prepareAppend } from "./prepare.js";
 import type { PreparedAppend } from "./prepare.js";
 import { Proofs } from "./proofs.js";
 import type { LedgerConsistencyProof, LedgerInclusionProof, ProveOptions } from "./proofs.js";
+import { QueuedAppend } from "./queued-append.js";
+import { QueuedErasure } from "./queued-erasure.js";
 import { readJournal, readOneStream } from "./reading.js";
 import type { Reading } from "./reading.js";
 import type { Redact } from "./redact.js";
@@ -32,6 +35,9 @@ import type {
   AppendOptions,
   AppendResult,
   Diagnostic,
+  EraseOptions,
+  Erasure,
+  ErasurePlan,
   LedgerStatus,
   ReadOptions,
   ReadStreamOptions,
@@ -75,7 +81,7 @@ export class Engine {
     this.opened = opened;
     this.writer = new Writer(options);
     const own = new OwnEvents(opened);
-    const append = (prepared: PreparedAppend): Promise<unknown> => this.writer.submit(prepared, undefined);
+    const append = (prepared: PreparedAppend): Promise<unknown> => this.submit(prepared, undefined);
     this.checkpoints = new Checkpoints({ ...options, own, append });
     this.proofs = new Proofs(options.store, own);
   }
@@ -99,10 +105,10 @@ export class Engine {
 
   append(parts: readonly StreamAppend[], options: AppendOptions): Promise<AppendResult> {
     this.checkOpen();
-    const { store, areas, randomBytes, dedupe, redact } = this.options;
-    if (store.readOnly)
-      throw new LedgerError("READ_ONLY", "the ledger must be open for writing, found it open read-only");
-    return this.writer.submit(prepareAppend(parts, options, { areas, randomBytes, dedupe, redact }), options.signal);
+    const { areas, randomBytes, dedupe, redact } = this.options;
+    this.checkWritable();
+    const prepared = prepareAppend(parts, options, { areas, randomBytes, dedupe, redact });
+    return this.submit(prepared, options.signal);
   }
 
   read(options: ReadOptions): Reading {
@@ -113,6 +119,22 @@ export class Engine {
   readStream(stream: string, options: ReadStreamOptions): Reading {
     this.checkOpen();
     return readOneStream(this.options.store, this.options.areas, stream, options);
+  }
+
+  /** Erases contents, or says what would be erased. The journal is read before the lock is taken, and on under it. */
+  async erase(
+    digests: readonly string[],
+    options: EraseOptions & { readonly dryRun?: boolean },
+  ): Promise<ErasurePlan | Erasure> {
+    return this.run(async () => {
+      const { store, redact } = this.options;
+      const wish = prepareErasure(digests, options, redact);
+      if (!wish.dryRun) this.checkWritable();
+      const erasing = new Erasing(wish);
+      await erasing.look((read) => withSnapshot(store, read), wish.signal);
+      if (wish.dryRun) return erasing.decide();
+      return this.writer.submit<Erasure>((settle) => new QueuedErasure(erasing, store, settle));
+    });
   }
 
   async content(reference: ContentReference): Promise<Content> {
@@ -225,8 +247,17 @@ export class Engine {
     }
   }
 
+  private submit(append: PreparedAppend, signal: AbortSignal | undefined): Promise<AppendResult> {
+    return this.writer.submit<AppendResult>((settle) => new QueuedAppend(append, signal, settle));
+  }
+
   private checkOpen(): void {
     if (this.closing !== null) throw new LedgerError("CLOSED", "the ledger must be open, found it closed");
+  }
+
+  private checkWritable(): void {
+    if (this.options.store.readOnly)
+      throw new LedgerError("READ_ONLY", "the ledger must be open for writing, found it open read-only");
   }
 }
 

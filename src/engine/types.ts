@@ -151,6 +151,57 @@ export interface AppendResult {
   readonly streams: readonly { readonly stream: string; readonly revision: number }[];
 }
 
+/** How contents are erased, or with `dryRun: true` what would be. @public */
+export interface EraseOptions {
+  /** Why: 1 to 200 units without control characters. It is a fact of the journal and not erasable. */
+  readonly reason: string;
+  /** Erase contents that events of several streams name, for all of them. Default false (`CONTENT_SHARED`). */
+  readonly shared?: boolean;
+  /** Who does it: an opaque label of 1 to 128 units. */
+  readonly actor?: string;
+  /** Gives it up while it looks for the events that name the contents, or waits in the queue (`ABORTED`). */
+  readonly signal?: AbortSignal;
+}
+
+/** An event that names a content. @public */
+export interface NamingEntry extends EventReference {
+  readonly stream: string;
+  readonly revision: number;
+  readonly type: string;
+}
+
+/** A content that is to be erased, or was. @public */
+export interface ErasedContent {
+  readonly digest: string;
+  /** Its number in the journal. */
+  readonly n: number;
+  readonly media: string;
+  /** The number of its bytes. */
+  readonly bytes: number;
+  /** Every event that names it, in order. They stay as they are. */
+  readonly entries: readonly NamingEntry[];
+}
+
+/** What an erasure does. @public */
+export interface ErasurePlan {
+  readonly reason: string;
+  readonly contents: readonly ErasedContent[];
+  /** Where copies may live that no erasure reaches, in words. */
+  readonly elsewhere: readonly string[];
+}
+
+/** What an erasure did. It is on disk. @public */
+export interface Erasure extends ErasurePlan {
+  /** Position of the event that says so. */
+  readonly position: number;
+  readonly id: string;
+  /** Engine time, ms since the epoch. */
+  readonly at: number;
+  /** Are the bytes gone from the files of the store too? False while a reader, or another process, holds the write-ahead log
+   *  back; then the store tries again between commits and when it is closed. */
+  readonly scrubbed: boolean;
+}
+
 /** An event as it is read. @public */
 export interface LedgerEvent {
   readonly position: number;

@@ -1,24 +1,23 @@
-/** The writer: one loop that drains the queue of appends into batches, one commit a batch.
+/** The writer: one loop that drains the queue into batches, one commit a batch.
  *  Invariants: an append is acknowledged after its commit and never before; what refuses one changes nothing; a commit
  *  that fails or gives no answer is looked up under a new lock before anybody is told anything; nothing is thrown away
  *  in silence. Source: design section 6. */
 import { systemClock } from "../kernel/clock.js";
 import type { Clock } from "../kernel/clock.js";
 import { LedgerError } from "../kernel/errors.js";
-import { batchBytesMax, batchMsMax, commandsPerBatchMax, queueBytesMax, queueCommandsMax } from "../kernel/limits.js";
 import { decodeStored } from "../journal/stored.js";
 import { journalStream, parseAreaDefined } from "../journal/events/journal.js";
 import type { Store, StoreHead, StoreReads, StoreTransaction } from "../journal/store.js";
 import type { Areas } from "./areas.js";
-import { AbortWatch } from "./abort-watch.js";
 import { Batch } from "./batch.js";
 import { beginWithin, isBusy, pause } from "./begin.js";
-import type { PreparedAppend } from "./prepare.js";
 import { Known } from "./known.js";
+import { Queue } from "./queue.js";
+import type { Queued, Settle, Staged } from "./queue.js";
 import { StreamHeads } from "./stream-heads.js";
 import type { TimeState } from "./time.js";
 import { completedNodes } from "./tree-nodes.js";
-import type { AppendResult, Diagnostic } from "./types.js";
+import type { Diagnostic } from "./types.js";
 
 export interface WriterOptions {
   readonly store: Store;
@@ -29,25 +28,15 @@ export interface WriterOptions {
   readonly onEvent: (event: Diagnostic) => void;
 }
 
-interface Queued {
-  readonly append: PreparedAppend;
-  readonly resolve: (result: AppendResult) => void;
-  readonly reject: (error: unknown) => void;
-  readonly submittedAt: number;
-  readonly signal: AbortSignal | undefined;
-}
-
-/** What an append of a batch became; told to its caller after the commit. */
+/** What became of one of a batch; told to its caller after the commit. */
 type Outcome =
-  { readonly queued: Queued; readonly result: AppendResult } | { readonly queued: Queued; readonly error: unknown };
+  { readonly queued: Queued; readonly staged: Staged } | { readonly queued: Queued; readonly error: unknown };
 
 const retriesMax = 20;
 
 export class Writer {
   private readonly options: WriterOptions;
-  private readonly queue: Queued[] = [];
-  private readonly aborts = new AbortWatch<Queued>((queued, signal) => this.abort(queued, signal));
-  private queuedBytes = 0;
+  private readonly queue = new Queue();
   private running: Promise<void> | null = null;
   private closed = false;
   private headId: string | null = null;
@@ -61,37 +50,18 @@ export class Writer {
     this.options = options;
   }
 
-  /** Queues an append; settles when it is durable, or refused. */
-  submit(append: PreparedAppend, signal: AbortSignal | undefined): Promise<AppendResult> {
+  /** Queues what `make` makes; settles when it is durable, or refused. */
+  submit<Result>(make: (settle: Settle<Result>) => Queued): Promise<Result> {
     if (this.closed) return Promise.reject(new LedgerError("CLOSED", "the ledger must be open, found it closed"));
-    if (
-      this.queue.length >= queueCommandsMax ||
-      (this.queue.length > 0 && this.queuedBytes + append.weight > queueBytesMax)
-    ) {
-      return Promise.reject(
-        new LedgerError(
-          "OVERLOADED",
-          `the queue may hold ${queueCommandsMax} appends or ${queueBytesMax} bytes, found ${this.queue.length} appends of ${this.queuedBytes} bytes`,
-          {
-            details: { commands: this.queue.length, bytes: this.queuedBytes },
-            hint: "wait for earlier appends before you send more",
-          },
-        ),
-      );
-    }
-    if (signal?.aborted === true) return Promise.reject(aborted(signal));
-    return new Promise<AppendResult>((resolve, reject) => {
-      const queued: Queued = { append, resolve, reject, submittedAt: monotonic(), signal };
-      if (signal !== undefined) this.aborts.add(queued, signal);
-      this.queue.push(queued);
-      this.queuedBytes += append.weight;
+    return new Promise<Result>((resolve, reject) => {
+      this.queue.add(make({ resolve, reject }));
       this.running ??= this.run();
     });
   }
 
   /** What waits. */
   waiting(): { readonly commands: number; readonly bytes: number } {
-    return { commands: this.queue.length, bytes: this.queuedBytes };
+    return { commands: this.queue.size, bytes: this.queue.bytes };
   }
 
   /** Refuses new appends and waits until the queue is empty. */
@@ -100,17 +70,9 @@ export class Writer {
     await this.running;
   }
 
-  private abort(queued: Queued, signal: AbortSignal): void {
-    const index = this.queue.indexOf(queued);
-    if (index < 0) return;
-    this.queue.splice(index, 1);
-    this.queuedBytes -= queued.append.weight;
-    queued.reject(aborted(signal));
-  }
-
   private async run(): Promise<void> {
     await immediate();
-    while (this.queue.length > 0) {
+    while (this.queue.size > 0) {
       await this.runBatch();
       // A turn of the event loop: callers that were just answered get to send their next append into the next batch.
       await immediate();
@@ -125,10 +87,10 @@ export class Writer {
     try {
       transaction = await beginWithin(this.options.store, this.options.busyTimeoutMs);
     } catch (error) {
-      for (const queued of this.takeBatch()) queued.reject(error);
+      for (const queued of this.queue.takeBatch()) queued.reject(error);
       return;
     }
-    const outcomes = await this.decideAndCommit(transaction, () => this.takeBatch());
+    const outcomes = await this.decideAndCommit(transaction, () => this.queue.takeBatch());
     const waitedMs = started - (outcomes[0]?.queued.submittedAt ?? started);
     if (waitedMs > 1_000) this.options.onEvent({ type: "stalled", waitedMs, commands: outcomes.length });
     let accepted = 0;
@@ -140,9 +102,10 @@ export class Writer {
         continue;
       }
       accepted++;
-      entries += outcome.result.count;
-      position = outcome.result.position;
-      outcome.queued.resolve(outcome.result);
+      entries += outcome.staged.count;
+      position = outcome.staged.position;
+      const told = outcome.staged.answer();
+      if (told !== undefined) await told;
     }
     if (accepted > 0)
       this.options.onEvent({
@@ -168,12 +131,11 @@ export class Writer {
       try {
         batch = await this.startBatch(transaction);
         // An area may have to be recorded with its first event, so the journal's own stream is always among them.
-        const streams = attempt === 1 ? this.streamsWaiting() : taken.flatMap((queued) => queued.append.touched);
+        const streams = attempt === 1 ? this.queue.touched() : taken.flatMap((queued) => queued.touched);
         await this.streamHeads.load(transaction, [journalStream, ...streams]);
         for (const queued of source) {
           if (attempt === 1) taken.push(queued);
-          // Most appends need no read, and then nothing waits between one decision and the next.
-          const loading = batch.known.load(queued.append);
+          const loading = queued.load(batch, transaction);
           if (loading !== undefined) await loading;
           outcomes.push(decide(batch, queued));
         }
@@ -184,6 +146,7 @@ export class Writer {
         const ids = batch.entries.map(({ id }) => id);
         const nodes = await completedNodes(transaction, batch.entries[0]!.seq, ids);
         await transaction.append(batch.entries, batch.contents, nodes);
+        if (batch.erasure !== null) await transaction.erase(batch.erasure.numbers, batch.erasure.position);
         await transaction.commit();
         this.adopt(batch);
         return outcomes;
@@ -296,39 +259,12 @@ export class Writer {
     this.options.areas.forget();
     this.streamHeads.clear();
   }
-
-  /** Hands appends out until the batch is full: by number, by weight, by time. One larger append goes alone. */
-  private *takeBatch(): Generator<Queued> {
-    const started = monotonic();
-    let weight = 0;
-    for (let count = 0; count < commandsPerBatchMax; count++) {
-      const [next] = this.queue;
-      if (next === undefined) return;
-      weight += next.append.weight;
-      if (count > 0 && (weight > batchBytesMax || monotonic() - started > batchMsMax)) return;
-      yield* this.take(1);
-    }
-  }
-
-  /** The streams of the appends that the next batch can take at most, so that their heads are read at once. */
-  private streamsWaiting(): string[] {
-    return [...new Set(this.queue.slice(0, commandsPerBatchMax).flatMap((queued) => queued.append.touched))];
-  }
-
-  private take(count: number): Queued[] {
-    const taken = this.queue.splice(0, count);
-    for (const queued of taken) {
-      this.queuedBytes -= queued.append.weight;
-      if (queued.signal !== undefined) this.aborts.delete(queued, queued.signal);
-    }
-    return taken;
-  }
 }
 
 /** What deciding throws is this append's own refusal: nothing of it was staged. */
 function decide(batch: Batch, queued: Queued): Outcome {
   try {
-    return { queued, result: batch.stage(queued.append) };
+    return { queued, staged: queued.stage(batch) };
   } catch (error) {
     return { queued, error };
   }
@@ -363,10 +299,6 @@ function inDoubt(
     },
   );
   return failed(outcomes, taken, error);
-}
-
-function aborted(signal: AbortSignal): LedgerError {
-  return new LedgerError("ABORTED", "the append was given up while it waited", { cause: signal.reason });
 }
 
 /** Waiting and measuring is the process's own business: the injected clock is for what is written down. */

@@ -158,8 +158,7 @@ function closingLines({ size, entries, level, parts }: Checked): CheckLine[] {
     checked,
   });
   const lines: CheckLine[] = [];
-  if (parts.contents.erased > 0)
-    lines.push(line("erased", counted(parts.contents.erased, "content"), parts.contents.erased));
+  if (parts.contents.erased > 0) lines.push(line("erased", parts.contents.sayErased(), parts.contents.erased));
   if (level === "quick")
     lines.push(
       line(

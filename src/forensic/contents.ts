@@ -8,6 +8,7 @@ import { isDigest } from "../kernel/digest.js";
 import { LedgerError } from "../kernel/errors.js";
 import { entryBytesMax } from "../kernel/limits.js";
 import type { RawContent, RawReader } from "../journal/raw-reader.js";
+import { counted, grouped } from "./figures.js";
 import type { Findings, Sight } from "./findings.js";
 
 /** A reference takes at least this many bytes of an entry, so an unread entry hides at most so many contents. */
@@ -48,12 +49,15 @@ export class ContentTable {
   private readonly chunks = new Map<number, Chunk>();
   /** The number that the next new content must have. */
   private next: number | null;
-  /** Digests that events said to be erased, and the positions of the first of these events. */
-  private readonly erasures = new Map<string, number>();
+  /** Digests that events said to be erased, and the positions of these events: what was put back is erased again. */
+  private readonly erasures = new Map<string, number[]>();
   /** Entries that could not be read may have named contents, and erased some. */
   unread = 0;
   rows = 0;
   erased = 0;
+  /** Positions of the events that authorised what is erased. */
+  readonly authorised: Set<number> = new Set();
+  private unauthorised = 0;
   /** How many contents the entries name. */
   count = 0;
 
@@ -97,14 +101,14 @@ export class ContentTable {
     else if (this.next === null || reference.n > this.next) this.unread++;
   }
 
-  /** Takes note of a `content.erased`. */
-  erase(data: JsonObject, naming: Naming): void {
-    const { digests } = data;
-    if (!Array.isArray(digests) || digests.length === 0 || !digests.every(isDigest)) {
-      this.findings.add("E_ERASURE", { ...naming, message: "content.erased must name a list of digests" });
-      return;
+  /** Takes note of a `content.erased`, as far as its data can be read. */
+  erase({ digests }: JsonObject, position: number): void {
+    if (!Array.isArray(digests)) return;
+    for (const digest of new Set(digests.filter(isDigest))) {
+      const known = this.erasures.get(digest);
+      if (known === undefined) this.erasures.set(digest, [position]);
+      else known.push(position);
     }
-    for (const digest of digests) if (!this.erasures.has(digest)) this.erasures.set(digest, naming.position);
   }
 
   /** Reads every stored content and holds it against the entries. */
@@ -160,7 +164,7 @@ export class ContentTable {
         want: named.digest,
         have: row.digest,
       });
-    const erasedAt = this.erasures.get(named.digest);
+    const erasedAt = this.erasures.get(named.digest) ?? [];
     if (row.erased !== null) return this.compareErased(row, named, erasedAt, report);
     const { media, salt, bytes, plain } = row;
     if (typeof media !== "string" || !(salt instanceof Uint8Array) || !(bytes instanceof Uint8Array)) {
@@ -182,24 +186,41 @@ export class ContentTable {
         have: plain,
       });
     }
-    if (erasedAt !== undefined)
-      await report("W_ERASED_PRESENT", { message: `the content is stored although #${erasedAt} erased it` });
+    if (erasedAt.length > 0)
+      await report("W_ERASED_PRESENT", { message: `the content is stored although #${erasedAt.at(-1)} erased it` });
   }
 
   private async compareErased(
     row: RawContent,
     named: Named,
-    erasedAt: number | undefined,
+    erasedAt: readonly number[],
     report: (code: "E_ERASURE", sight: Sight) => Promise<void>,
   ): Promise<void> {
     this.erased++;
-    if (erasedAt === undefined && this.unread > 0) return;
-    if (erasedAt === undefined)
+    const authorised = erasedAt.find((position) => position === row.erased);
+    if (authorised === undefined) this.unauthorised++;
+    else this.authorised.add(authorised);
+    if (erasedAt.length === 0 && this.unread > 0) return;
+    if (erasedAt.length === 0)
       await report("E_ERASURE", { message: "the content was erased and no event says so", have: row.erased });
-    else if (row.erased !== erasedAt)
-      await report("E_ERASURE", { message: "the row says another event erased it", want: erasedAt, have: row.erased });
+    else if (authorised === undefined)
+      await report("E_ERASURE", {
+        message: "the row says another event erased it",
+        want: erasedAt.at(-1)!,
+        have: row.erased,
+      });
     if (row.media !== null || row.salt !== null || row.bytes !== null || row.plain !== null)
       await report("E_ERASURE", { message: "the content is erased and its row holds more than a digest" });
+  }
+
+  /** Who authorised what is erased, in words. */
+  sayErased(): string {
+    const positions = [...this.authorised];
+    const shown = positions.slice(0, 3).map((position) => `#${position}`);
+    const more = positions.length > shown.length ? ` and ${grouped(positions.length - shown.length)} more` : "";
+    const by = positions.length === 0 ? "no event authorised it" : `authorised at ${shown.join(", ")}${more}`;
+    const but = this.unauthorised === 0 || positions.length === 0 ? "" : `, but for ${grouped(this.unauthorised)}`;
+    return `${counted(this.erased, "content")}, ${by}${but}`;
   }
 
   private async reportMissing(n: number, locate: Locate): Promise<void> {
@@ -220,7 +241,8 @@ export class ContentTable {
   /** An erasure must name a content that an earlier entry names. */
   private compareErasures(): void {
     if (this.erasures.size === 0 || this.unread > 0) return;
-    const open = new Map(this.erasures);
+    // Whoever names it before the first of its erasures names it before the others too.
+    const open = new Map([...this.erasures].map(([digest, [first]]) => [digest, first!]));
     for (let n = 1; n < this.next!; n++) {
       const named = this.named(n);
       const erasedAt = named === null ? undefined : open.get(named.digest);

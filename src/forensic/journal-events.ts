@@ -1,6 +1,6 @@
 /** What the journal says of itself on `journal/main`: who it is, and what the engine did to it. */
 import type { EntryFields } from "../journal/entry.js";
-import { journalStream, parseAreaDefined, parseJournalOpened } from "../journal/events/journal.js";
+import { journalStream, parseAreaDefined, parseContentErased, parseJournalOpened } from "../journal/events/journal.js";
 import type { JournalOpened } from "../journal/events/journal.js";
 import { LedgerError } from "../kernel/errors.js";
 import { kindOf } from "../kernel/names.js";
@@ -67,7 +67,8 @@ export class JournalEvents {
         this.report("E_JOURNAL_EVENT", fields, position, `incarnation must be greater than ${this.incarnation}`);
       } else this.incarnation = incarnation;
     } else if (type === "content.erased") {
-      this.contents.erase(data, { position, stream: fields.stream, revision: fields.rev });
+      this.parsed(fields, position, "E_ERASURE", () => parseContentErased(data));
+      this.contents.erase(data, position);
     }
   }
 

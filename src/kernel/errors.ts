@@ -13,6 +13,7 @@ export type LedgerErrorCode =
   | "OWNER_ACTIVE"
   | "CONTENT_ERASED"
   | "CONTENT_MISSING"
+  | "CONTENT_SHARED"
   | "REDACTION_FAILED"
   | "OVERLOADED"
   | "CLOCK_UNSURE"

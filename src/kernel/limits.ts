@@ -35,6 +35,8 @@ export const metaBytesMax: number = 2_048;
 export const entriesPerTxMax: number = 10_000;
 /** Streams that one append may require to be in some state without writing them. */
 export const requirementsMax: number = 1_000;
+/** Contents that one call may erase: an entry holds no more than about 900 digests. */
+export const erasedPerCallMax: number = 500;
 export const commandsPerBatchMax: number = 512;
 export const batchMsMax: number = 8;
 export const batchBytesMax: number = 16 * 1024 * 1024;

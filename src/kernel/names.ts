@@ -1,6 +1,6 @@
 /** Names and keys, parsed once at the edge. Sources: design sections 4, 6 and 14; rows G-01 to G-06 and D-01. */
 import { invalid, limit } from "./errors.js";
-import { keyUnitsMax, nameUnitsMax } from "./limits.js";
+import { keyUnitsMax, nameUnitsMax, titleUnitsMax } from "./limits.js";
 
 declare const brand: unique symbol;
 /** `<kind>/<name>`, checked. @public */
@@ -32,6 +32,11 @@ export function parseKey(value: unknown, path: string): string {
 /** An opaque label such as an actor: 1 to 128 units, no control characters, no lone surrogates. */
 export function parseLabel(value: unknown, path: string): string {
   return parseText(value, path, nameUnitsMax);
+}
+
+/** Why something was done: 1 to 200 units, no control characters, no lone surrogates. A fact, and not erasable. */
+export function parseReason(value: unknown, path: string): string {
+  return parseText(value, path, titleUnitsMax);
 }
 
 /** A run id, safe as a file name and as a key. */

@@ -287,7 +287,7 @@ export function checkJournal(lines: readonly Line[]): Problem[] {
   const revisions = new Map<string, number>();
   const named: Reference[] = [];
   const namedAt: number[] = [];
-  const erasedBy = new Map<string, number>();
+  const erasedBy = new Map<string, number[]>();
   const stored = new Set<number>();
   let tx = { first: -1, count: 1, at: 0 };
 
@@ -329,13 +329,14 @@ export function checkJournal(lines: readonly Line[]): Problem[] {
   };
 
   const erase = ({ data, seq }: Entry, report: (code: string, message: string) => void): void => {
-    const { digests } = data;
+    const { digests, reason } = data;
     if (!Array.isArray(digests) || digests.length === 0) return report("E_ERASURE", "no digests");
+    if (!isText(reason, 200)) report("E_ERASURE", "no reason");
     for (const digest of digests as unknown[]) {
       const at = named.findIndex((reference) => reference.digest === digest);
       if (!isHash(digest) || at < 0 || (namedAt[at] ?? seq) >= seq)
         report("E_ERASURE", `${JSON.stringify(digest)} was not named before`);
-      else if (!erasedBy.has(digest)) erasedBy.set(digest, seq);
+      else erasedBy.set(digest, [...(erasedBy.get(digest) ?? []), seq]);
     }
   };
 
@@ -351,7 +352,7 @@ export function checkJournal(lines: readonly Line[]): Problem[] {
       stored.add(line.n);
       if (reference === undefined) report("E_CONTENT_UNKNOWN");
       else if ("erased" in line) {
-        if (line.digest !== reference.digest || erasedBy.get(line.digest) !== line.erased) report("E_ERASURE");
+        if (line.digest !== reference.digest || !erasedBy.get(line.digest)?.includes(line.erased)) report("E_ERASURE");
       } else {
         const [salt, bytes] = [Buffer.from(line.salt, "base64"), Buffer.from(line.bytes, "base64")];
         if (salt.length !== 32 || digestOf(line.media, salt, bytes) !== reference.digest) report("E_CONTENT_DIGEST");

@@ -3,7 +3,8 @@ import { randomBytes as systemRandomBytes } from "node:crypto";
 import { version as engineVersion } from "../../kernel/version.js";
 import type { JsonObject } from "../../kernel/canonical.js";
 import { LedgerError } from "../../kernel/errors.js";
-import { parseArea, parseOrigin } from "../../kernel/names.js";
+import { isDigest } from "../../kernel/digest.js";
+import { parseArea, parseOrigin, parseReason } from "../../kernel/names.js";
 import { formatVersion } from "../entry.js";
 
 /** The stream that holds what is said of the journal itself. */
@@ -30,6 +31,13 @@ export interface AreaDefined {
   readonly area: string;
   readonly open: boolean;
   readonly kinds: readonly string[];
+}
+
+/** `content.erased`: contents were erased, and why. */
+export interface ContentErased {
+  /** At least one, each named by an earlier entry. */
+  readonly digests: readonly string[];
+  readonly reason: string;
 }
 
 /** Random bytes, injected in tests. */
@@ -92,6 +100,14 @@ export function parseAreaDefined(data: JsonObject): AreaDefined {
     open,
     kinds: kinds.map((kind) => parseArea(kind, "area.defined kind")),
   };
+}
+
+/** Reads the data of a `content.erased`. */
+export function parseContentErased(data: JsonObject): ContentErased {
+  const { digests, reason } = data;
+  if (!Array.isArray(digests) || digests.length === 0 || !digests.every(isDigest))
+    throw damaged("content.erased", data);
+  return { digests, reason: parseReason(reason, "content.erased reason") };
 }
 
 function damaged(type: string, data: JsonObject): LedgerError {
