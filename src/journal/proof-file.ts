@@ -50,7 +50,9 @@ export function formatAddCheckpoint({ oldSize, proof, checkpoint }: AddCheckpoin
 export function parseAddCheckpoint(text: string | Uint8Array): AddCheckpoint {
   const { head, checkpoint } = takeApart(text);
   const [first, ...rest] = head;
-  return { oldSize: parseNumber(first, "old"), proof: parseHashes(rest), checkpoint };
+  const oldSize = parseNumber(first, "old");
+  if (oldSize === 0 && rest.length > 0) throw malformed("no hashes behind old 0", rest.length);
+  return { oldSize, proof: parseHashes(rest), checkpoint };
 }
 
 /** The lines before the first empty one, and the checkpoint behind it. */

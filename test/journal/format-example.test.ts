@@ -2,6 +2,16 @@ import { createPrivateKey, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
+  merkleRoot,
+  parseCheckpoint,
+  verifyConsistency,
+  verifyInclusion,
+  verifyNote,
+} from "../../src/forensic/index.js";
+import { formatCheckpoint } from "../../src/journal/checkpoint.js";
+import { formatSignerKey, parseSignerKey } from "../../src/journal/note-keys.js";
+import { signNote } from "../../src/journal/note.js";
+import {
   acceptsConsistency,
   acceptsInclusion,
   checkJournal,
@@ -97,6 +107,30 @@ describe("the worked example of FORMAT.md", () => {
     expect(note).toContain(
       Buffer.concat([Buffer.from("9baf461a", "hex"), sign(null, Buffer.from(body), key)]).toString("base64"),
     );
+  });
+});
+
+describe("the product and the worked example", () => {
+  const [, note = ""] = /```text\n([\s\S]*?)```/.exec(example) ?? [];
+  const [, verifierKey = ""] = /verifier key `([^`]*)`/.exec(example) ?? [];
+
+  test("agree on roots, proofs and checkpoint", () => {
+    for (const { size, root } of roots) expect(merkleRoot(leaves.slice(0, size)).toString("hex")).toBe(root);
+    const [root1, root] = [rootOf(leaves.slice(0, 3)), rootOf(leaves)];
+    const [leafHash, inclusion] = [leaves[2] as Buffer, hashes("Inclusion of entry 2")];
+    verifyInclusion({ leafHash, index: 2, size: 4, proof: inclusion, root });
+    verifyConsistency({ size1: 3, root1, size2: 4, root2: root, proof: hashes("Consistency of 3") });
+
+    expect(verifyNote(note, [verifierKey])).toMatchObject([{ name: "example.com/orders", id: "9baf461a" }]);
+    expect(parseCheckpoint(note)).toEqual({ origin: "example.com/orders", size: 4, root });
+  });
+
+  test("agree on every byte of what is signed", () => {
+    const key = formatSignerKey("example.com/orders", Buffer.from(Array.from({ length: 32 }, (_, index) => index)));
+    const text = formatCheckpoint({ origin: "example.com/orders", size: 4, root: rootOf(leaves) });
+
+    expect(parseSignerKey(key, "key").verifier.text).toBe(verifierKey);
+    expect(signNote(text, [parseSignerKey(key, "key")])).toBe(note);
   });
 });
 

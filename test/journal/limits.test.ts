@@ -169,5 +169,8 @@ test("the limits are what FORMAT.md says", () => {
     mediaTypeUnitsMax: limits.mediaTypeUnitsMax,
     saltBytes: limits.saltBytes,
     dedupeBytesMin: limits.dedupeBytesMin,
+    noteBytesMax: limits.noteBytesMax,
+    noteSignaturesMax: limits.noteSignaturesMax,
+    proofHashesMax: limits.proofHashesMax,
   });
 });

@@ -140,6 +140,7 @@ describe("an add-checkpoint body", () => {
     ["the size 1e3", body.replace("old 5", "old 1e3")],
     ["the size 2^64", body.replace("old 5", "old 18446744073709551616")],
     ["no size", body.replace("old 5\n", "")],
+    ["hashes behind old 0", body.replace("old 5", "old 0")],
     ["a hash of 31 bytes", body.replace("old 5\n", `old 5\n${Buffer.alloc(31).toString("base64")}\n`)],
     ["line ends of another system", body.replaceAll("\n", "\r\n")],
     ["no empty line", body.replace("\n\nexample.com", "\nexample.com")],
