@@ -9,6 +9,7 @@ import { Terminal } from "./terminal.js";
 import type { Surroundings } from "./terminal.js";
 import { addAppend } from "./verbs/append.js";
 import { addCat } from "./verbs/cat.js";
+import { addErase } from "./verbs/erase.js";
 import { addInit } from "./verbs/init.js";
 import { addLog } from "./verbs/log.js";
 import { addShow } from "./verbs/show.js";
@@ -67,6 +68,7 @@ function buildProgram(line: CommandLine): Command {
   addCat(program, line);
   addStatus(program, line);
   addVerify(program, line);
+  addErase(program, line);
   return program;
 }
 

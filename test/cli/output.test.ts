@@ -190,7 +190,7 @@ describe("the command line", () => {
     expect(help).toMatchObject({ code: 0, stderr: "" });
     for (const code of ["0", "1", "2", "3", "70", "130", "141"])
       expect(help.stdout).toMatch(new RegExp(`^  ${code} {2,}\\S`, "m"));
-    for (const verb of ["init", "append", "log", "show", "cat", "status", "verify"]) {
+    for (const verb of ["init", "append", "log", "show", "cat", "status", "verify", "erase"]) {
       expect(help.stdout).toMatch(new RegExp(`^  ${verb} `, "m"));
       const own = await call([verb, "--help"]);
       expect(own).toMatchObject({ code: 0, stderr: "" });
