@@ -46,6 +46,9 @@ export type {
   ReadStreamOptions,
   StreamAppend,
   StreamRequirement,
+  SubscribeOptions,
+  Subscription,
+  SubscriptionBatch,
   TestingSeams,
   UnknownEvents,
 } from "./engine/types.js";

@@ -15,6 +15,8 @@ import type {
   ReadOptions,
   ReadStreamOptions,
   StreamAppend,
+  SubscribeOptions,
+  Subscription,
 } from "../engine/types.js";
 import { verify } from "../forensic/verify.js";
 import type { VerifyOptions, VerifyReport } from "../forensic/verify.js";
@@ -58,6 +60,14 @@ export class Ledger {
   /** The events of one stream in order, up to its last at the time it starts; none when the stream does not exist. */
   readStream(stream: string, options: ReadStreamOptions = {}): Reading {
     return this.engine.readStream(stream, options);
+  }
+
+  /** Follows the journal: what is there from `from` on, then what comes, also from other processes, in batches that are
+   *  pulled. `for await (const { entries } of ledger.subscribe({ from: "start" })) …` goes on until it is left. An aborted
+   *  signal throws `ABORTED`, a closed ledger `CLOSED`; an event that is not as it was written `STORE_DAMAGED`, an older
+   *  ledger in the place of this one `STORE_ROLLED_BACK`. Works on a ledger that is open for reading only. */
+  subscribe(options: SubscribeOptions = {}): Subscription {
+    return this.engine.subscribe(options);
   }
 
   /** A content by the reference that an event holds. `CONTENT_ERASED`: it was erased, by the event named in the details.

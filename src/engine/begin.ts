@@ -1,6 +1,6 @@
 import { systemClock } from "../kernel/clock.js";
 import { LedgerError } from "../kernel/errors.js";
-import type { Store, StoreTransaction } from "../journal/store.js";
+import type { Store, StoreSnapshot, StoreTransaction } from "../journal/store.js";
 
 /** Takes the write lock, asking again while the store is busy, for at most `timeoutMs`. */
 export async function beginWithin(store: Store, timeoutMs: number): Promise<StoreTransaction> {
@@ -15,9 +15,27 @@ export async function beginWithin(store: Store, timeoutMs: number): Promise<Stor
   }
 }
 
+/** Takes a snapshot for somebody who stays, asking again while the store cannot be read just now, for at most `timeoutMs`. */
+export async function snapshotWithin(store: Store, timeoutMs: number): Promise<StoreSnapshot> {
+  const deadline = systemClock.monotonic() + timeoutMs;
+  for (;;) {
+    try {
+      return await store.snapshot();
+    } catch (error) {
+      if (!isPassing(error) || systemClock.monotonic() >= deadline) throw error;
+      await pause(20);
+    }
+  }
+}
+
 /** Did the store say that the same may be tried again? */
 export function isBusy(error: unknown): boolean {
   return error instanceof LedgerError && error.code === "STORE_BUSY";
+}
+
+/** May it be over in a moment: the store is busy, or no answer is to be had just now? */
+export function isPassing(error: unknown): boolean {
+  return isBusy(error) || (error instanceof LedgerError && error.code === "STORE_UNAVAILABLE");
 }
 
 /** Waits, in real time. */

@@ -30,6 +30,7 @@ import type { Reading } from "./reading.js";
 import type { Redact } from "./redact.js";
 import { requireAtLeast, rolledBack } from "./rolled-back.js";
 import { withSnapshot } from "./snapshot.js";
+import { Subscriptions } from "./subscriptions.js";
 import { nextTime } from "./time.js";
 import type {
   AppendOptions,
@@ -42,6 +43,8 @@ import type {
   ReadOptions,
   ReadStreamOptions,
   StreamAppend,
+  SubscribeOptions,
+  Subscription,
 } from "./types.js";
 import { Writer } from "./writer.js";
 
@@ -70,6 +73,7 @@ export interface EngineOptions {
 export class Engine {
   private readonly options: EngineOptions;
   private readonly writer: Writer;
+  private readonly subscriptions: Subscriptions;
   private readonly opened: JournalOpened;
   private readonly checkpoints: Checkpoints;
   private readonly proofs: Proofs;
@@ -79,7 +83,12 @@ export class Engine {
   private constructor(options: EngineOptions, opened: JournalOpened) {
     this.options = options;
     this.opened = opened;
-    this.writer = new Writer(options);
+    this.subscriptions = new Subscriptions(options);
+    const onEvent = (event: Diagnostic): void => {
+      if (event.type === "committed") this.subscriptions.committed(event.position);
+      options.onEvent(event);
+    };
+    this.writer = new Writer({ ...options, onEvent });
     const own = new OwnEvents(opened);
     const append = (prepared: PreparedAppend): Promise<unknown> => this.submit(prepared, undefined);
     this.checkpoints = new Checkpoints({ ...options, own, append });
@@ -135,6 +144,11 @@ export class Engine {
       if (wish.dryRun) return erasing.decide();
       return this.writer.submit<Erasure>((settle) => new QueuedErasure(erasing, store, settle));
     });
+  }
+
+  subscribe(options: SubscribeOptions): Subscription {
+    this.checkOpen();
+    return this.subscriptions.open(options);
   }
 
   async content(reference: ContentReference): Promise<Content> {
@@ -230,6 +244,7 @@ export class Engine {
   }
 
   private async end(): Promise<void> {
+    await this.subscriptions.close();
     await Promise.allSettled(this.running);
     await this.writer.close();
     if (this.options.ownsStore) await this.options.store.close();

@@ -1,7 +1,6 @@
 import { systemClock } from "../kernel/clock.js";
-import { LedgerError } from "../kernel/errors.js";
 import type { Store, StoreTransaction } from "../journal/store.js";
-import { beginWithin, isBusy, pause } from "./begin.js";
+import { beginWithin, isPassing, pause } from "./begin.js";
 
 /** Writes operational rows, which are no part of the journal, in a small transaction of their own, asking again while the
  *  store is busy or away, for at most `timeoutMs`. What it writes may be written twice, or have been written although it throws:
@@ -26,8 +25,4 @@ export async function writeOperational<Result>(
       await pause(5);
     }
   }
-}
-
-function isPassing(error: unknown): boolean {
-  return isBusy(error) || (error instanceof LedgerError && error.code === "STORE_UNAVAILABLE");
 }

@@ -254,6 +254,45 @@ export interface ReadStreamOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What to follow, and how. @public */
+export interface SubscribeOptions {
+  /** The first position to hand out; `"start"` (default) is 0, `"head"` what comes after the journal's last event at the
+   *  first `next()`. A position beyond the next one to be written is refused. With a consumer that is known it is not
+   *  used, unless `reset` is given. */
+  readonly from?: number | "head" | "start";
+  /** Filters; all that are given must agree. When none is given, the journal's own events, receipts
+   *  (`receipt.recorded`) and refusals (`fence.refused`) are left out. */
+  readonly streams?: readonly string[];
+  readonly kinds?: readonly string[];
+  readonly types?: readonly string[];
+  /** At most so many events at once, 1 to 10,000. Default 100. A batch also ends with about 4 MiB of entries. */
+  readonly batch?: number;
+  readonly unknown?: UnknownEvents;
+  /** Ends it: the `next()` that waits, or the one after, throws `ABORTED`. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a subscription hands out at once. @public */
+export interface SubscriptionBatch {
+  /** In order; empty at most once, in the first batch that has caught up. */
+  readonly entries: readonly LedgerEvent[];
+  /** The last position that is dealt with, filtered ones too; −1 before the first. Going on from here: `position + 1`. */
+  readonly position: number;
+  /** Was there nothing behind it when it was read? */
+  readonly caughtUp: boolean;
+}
+
+/** Batches to iterate over, without an end of their own: `break`, `return()`, the signal or closing the ledger (`CLOSED`) end
+ *  it, and so does every error. Nothing is done before the first `next()`, and nothing is read ahead: what `next()` was not
+ *  called for is still in the store. A `next()` that waits keeps the process alive, and nothing else does. @public */
+export interface Subscription extends AsyncIterableIterator<SubscriptionBatch, undefined> {
+  next(): Promise<IteratorResult<SubscriptionBatch, undefined>>;
+  /** Ends it and lets go of everything, also while a `next()` waits, which is then done. */
+  return(): Promise<IteratorResult<SubscriptionBatch, undefined>>;
+  [Symbol.asyncIterator](): Subscription;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
 /** How a ledger is. @public */
 export interface LedgerStatus {
   readonly origin: string;

@@ -7,7 +7,9 @@ import { isDigest } from "../../kernel/digest.js";
 import { parseArea, parseOrigin, parseReason } from "../../kernel/names.js";
 import { formatVersion } from "../entry.js";
 
-/** The stream that holds what is said of the journal itself. */
+/** The kind of the streams that hold what is said of the journal itself. */
+export const journalKind = "journal";
+/** The one stream of that kind. */
 export const journalStream = "journal/main";
 
 /** `journal.opened`, entry 0: names the journal. */

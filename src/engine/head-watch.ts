@@ -1,0 +1,88 @@
+/** Tells those who wait at the end of the journal that it goes on. One poll for all of them, each time after a longer wait
+ *  while nothing happens; a hint from a commit of this process comes before the next poll, and nothing rests on it.
+ *  Invariant: a timer runs while somebody waits, and only then. */
+import { systemClock } from "../kernel/clock.js";
+
+const pollMsMin = 20;
+const pollMsMax = 250;
+const pollMsGrowth = 1.5;
+
+interface Waiter {
+  /** The end of the journal as it is known to whoever waits. */
+  readonly position: number;
+  readonly wake: () => void;
+}
+
+export class HeadWatch {
+  private readonly readHead: () => Promise<number>;
+  private readonly waiters = new Set<Waiter>();
+  private pollMs = pollMsMin;
+  private timer: NodeJS.Timeout | null = null;
+  private dueAt = Infinity;
+  private asking = false;
+
+  /** `readHead` reads the position of the head. */
+  constructor(readHead: () => Promise<number>) {
+    this.readHead = readHead;
+  }
+
+  /** Calls `wake` once when the head is no longer at this position, or cannot be read, which whoever reads on will see.
+   *  Returns how to wait no longer. */
+  wait(position: number, wake: () => void): () => void {
+    const waiter = { position, wake };
+    this.waiters.add(waiter);
+    this.pollMs = pollMsMin;
+    this.arm();
+    return () => {
+      this.waiters.delete(waiter);
+      if (this.waiters.size === 0) this.disarm();
+    };
+  }
+
+  /** The journal is known to go on up to this position. */
+  hint(position: number): void {
+    this.wakeAll((waiter) => waiter.position < position);
+  }
+
+  private wakeAll(which: (waiter: Waiter) => boolean): void {
+    for (const waiter of this.waiters) {
+      if (!which(waiter)) continue;
+      this.pollMs = pollMsMin;
+      this.waiters.delete(waiter);
+      waiter.wake();
+    }
+    if (this.waiters.size === 0) this.disarm();
+  }
+
+  /** Whoever waits keeps the process alive, as somebody who reads from a socket does. */
+  private arm(): void {
+    const dueAt = systemClock.monotonic() + this.pollMs;
+    if (this.asking || dueAt >= this.dueAt) return;
+    this.disarm();
+    this.dueAt = dueAt;
+    this.timer = setTimeout(() => {
+      this.disarm();
+      void this.poll();
+    }, this.pollMs);
+  }
+
+  private disarm(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    this.dueAt = Infinity;
+  }
+
+  private async poll(): Promise<void> {
+    this.asking = true;
+    this.pollMs = Math.min(this.pollMs * pollMsGrowth, pollMsMax);
+    try {
+      const head = await this.readHead();
+      // A head that went back wakes as well: whoever waits has to see that.
+      this.wakeAll((waiter) => waiter.position !== head);
+    } catch {
+      this.wakeAll(() => true);
+    }
+    this.asking = false;
+    if (this.waiters.size > 0) this.arm();
+  }
+}

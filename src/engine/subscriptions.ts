@@ -1,0 +1,87 @@
+/** The subscriptions of one ledger: what they share, and how they end with it. */
+import { LedgerError } from "../kernel/errors.js";
+import type { Store } from "../journal/store.js";
+import { AbortWatch } from "./abort-watch.js";
+import type { Areas } from "./areas.js";
+import { snapshotWithin } from "./begin.js";
+import { HeadWatch } from "./head-watch.js";
+import { PulledSubscription } from "./subscription.js";
+import { parseSubscription } from "./subscription-options.js";
+import type { SubscribeOptions, Subscription } from "./types.js";
+
+export interface SubscriptionsOptions {
+  readonly store: Store;
+  readonly areas: Areas;
+  readonly busyTimeoutMs: number;
+}
+
+export class Subscriptions {
+  private readonly options: SubscriptionsOptions;
+  private readonly heads: HeadWatch;
+  /** Those that wait for something, or hold something. */
+  private readonly entered = new Set<PulledSubscription>();
+  private readonly aborts = new AbortWatch<PulledSubscription>((subscription, signal) =>
+    subscription.end(aborted(signal)),
+  );
+  private closed = false;
+
+  constructor(options: SubscriptionsOptions) {
+    this.options = options;
+    this.heads = new HeadWatch(() => readHeadPosition(options));
+  }
+
+  open(options: SubscribeOptions): Subscription {
+    const plan = parseSubscription(options);
+    return new PulledSubscription(
+      {
+        ...this.options,
+        heads: this.heads,
+        enter: (subscription, signal) => this.enter(subscription, signal),
+        leave: (subscription, signal) => this.leave(subscription, signal),
+      },
+      plan,
+    );
+  }
+
+  /** This process committed up to this position. */
+  committed(position: number): void {
+    this.heads.hint(position);
+  }
+
+  /** Ends all of them, and waits until nothing is left of them. */
+  async close(): Promise<void> {
+    this.closed = true;
+    const open = [...this.entered];
+    for (const subscription of open) subscription.end(closed());
+    await Promise.all(open.map((subscription) => subscription.settled()));
+  }
+
+  private enter(subscription: PulledSubscription, signal: AbortSignal | undefined): void {
+    if (this.closed) throw closed();
+    if (signal?.aborted === true) throw aborted(signal);
+    this.entered.add(subscription);
+    if (signal !== undefined) this.aborts.add(subscription, signal);
+  }
+
+  private leave(subscription: PulledSubscription, signal: AbortSignal | undefined): void {
+    this.entered.delete(subscription);
+    if (signal !== undefined) this.aborts.delete(subscription, signal);
+  }
+}
+
+async function readHeadPosition({ store, busyTimeoutMs }: SubscriptionsOptions): Promise<number> {
+  const snapshot = await snapshotWithin(store, busyTimeoutMs);
+  try {
+    return (await snapshot.head())?.seq ?? -1;
+  } finally {
+    await snapshot.release();
+  }
+}
+
+function closed(): LedgerError {
+  return new LedgerError("CLOSED", "the ledger must be open, found it closed");
+}
+
+function aborted(signal: AbortSignal): LedgerError {
+  return new LedgerError("ABORTED", "the subscription was given up", { cause: signal.reason });
+}
