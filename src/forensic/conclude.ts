@@ -1,20 +1,25 @@
 /** Turns what the checks found into a report: one line a check, the verdict, and what to do now. */
+import { unreachable } from "../kernel/errors.js";
 import type { EvidenceFile, RawReader } from "../journal/raw-reader.js";
+import { anchoredOf, anchorLines } from "./anchor-lines.js";
+import type { Checkpoints } from "./checkpoints.js";
 import { counted, grouped } from "./figures.js";
 import type { CheckName, Findings } from "./findings.js";
 import type { JournalEvents } from "./journal-events.js";
+import type { Settings } from "./options.js";
 import type { PassParts, PassState } from "./pass.js";
-import type { CheckLine, Verdict, VerifyLevel, VerifyReport } from "./report.js";
+import type { Anchored, CheckLine, Verdict, VerifyLevel, VerifyReport } from "./report.js";
 import type { Roots } from "./tree.js";
 
 /** What a run leaves behind. */
 export interface Checked {
-  readonly level: VerifyLevel;
+  readonly settings: Settings;
   readonly size: number;
   readonly entries: number;
   readonly state: PassState;
   readonly parts: PassParts;
   readonly journal: JournalEvents;
+  readonly checkpoints: Checkpoints;
   /** Null when the tree was not computed. */
   readonly roots: Roots | null;
   /** The root of all entries; null when it is not known. */
@@ -30,13 +35,29 @@ interface Evidence {
 
 /** The checks of each level, in the order of the report. */
 const checksOf: Readonly<Record<VerifyLevel, readonly CheckName[]>> = {
-  quick: ["store", "genesis", "bytes", "chain", "tx", "columns", "clock"],
-  full: ["store", "genesis", "bytes", "chain", "tx", "streams", "columns", "causes", "content", "tree", "clock"],
+  quick: ["store", "genesis", "bytes", "chain", "tx", "columns", "checkpoint", "clock"],
+  full: [
+    "store",
+    "genesis",
+    "bytes",
+    "chain",
+    "tx",
+    "streams",
+    "columns",
+    "causes",
+    "content",
+    "tree",
+    "checkpoint",
+    "clock",
+  ],
 };
 
 /** The report on a run. */
 export function conclude(reader: RawReader, evidence: Evidence, checked: Checked, findings: Findings): VerifyReport {
-  const { level, size, entries, state, parts, journal, root } = checked;
+  const { settings, size, entries, state, parts, journal, checkpoints, root } = checked;
+  const { level } = settings;
+  const { signed } = checkpoints;
+  const anchored = anchoredOf(checkpoints, size);
   const { verdict, reason } = judge(checked, findings);
   const firstBad = findings.firstBad();
   return {
@@ -47,37 +68,69 @@ export function conclude(reader: RawReader, evidence: Evidence, checked: Checked
     format: journal.opened?.format ?? null,
     incarnation: journal.incarnation,
     size,
-    head: state.previous === null || entries === 0 ? null : { position: state.next - 1, id: state.previous },
+    head:
+      state.previous === null || entries === 0 ? null : { position: state.next - 1, id: state.previous, at: state.at },
     root,
     evidence,
-    checked: { entries, streams: parts.streams.rows, contents: parts.contents.rows, causes: state.causes },
-    anchored: { to: null, unanchored: size },
-    lines: [...checkLines(checked, findings), ...closingLines(checked)],
+    checked: {
+      entries,
+      streams: parts.streams.rows,
+      contents: parts.contents.rows,
+      causes: state.causes,
+      checkpoints: checkpoints.compared,
+    },
+    anchored,
+    signed: signed === null ? null : { to: signed.size - 1, by: signed.by },
+    lines: [...checkLines(checked, findings), ...closingLines(checked, anchored)],
     findings: findings.list,
     findingsOmitted: findings.omitted,
     failures: findings.total("FAIL"),
     firstBad,
     verdict,
     reason,
-    exitCode: verdict === "OK" ? 0 : verdict === "UNDECIDED" ? 3 : 1,
+    exitCode: exitCodeOf(verdict),
     next: nextCommands(verdict, firstBad, level, size),
   };
 }
 
 /** Damage goes before tampering: what damaged pages show may look like it. */
-function judge({ entries }: Checked, findings: Findings): { readonly verdict: Verdict; readonly reason: string } {
+function judge(
+  { entries, settings, checkpoints }: Checked,
+  findings: Findings,
+): { readonly verdict: Verdict; readonly reason: string } {
   if (findings.pointsTo("corruption")) return { verdict: "CORRUPT", reason: "" };
   if (findings.pointsTo("tampering")) return { verdict: "TAMPERED", reason: "" };
   if (findings.pointsTo("format"))
     return { verdict: "UNDECIDED", reason: "entries are of a format that this version does not know" };
   if (entries === 0) return { verdict: "UNDECIDED", reason: "nothing to check" };
   if (findings.pointsTo("derived")) return { verdict: "DERIVED", reason: "the journal itself is in order" };
+  if (findings.count("W_CHECKPOINT_MISSING") > 0)
+    return { verdict: "UNDECIDED", reason: "no checkpoint is signed by a key that was given" };
+  if (settings.requireAnchor && checkpoints.anchor === null)
+    return { verdict: "UNANCHORED", reason: "in order by itself, and no checkpoint from outside vouches for it" };
   return { verdict: "OK", reason: "" };
+}
+
+function exitCodeOf(verdict: Verdict): VerifyReport["exitCode"] {
+  switch (verdict) {
+    case "OK":
+      return 0;
+    case "TAMPERED":
+    case "CORRUPT":
+    case "DERIVED":
+      return 1;
+    case "UNDECIDED":
+      return 3;
+    case "UNANCHORED":
+      return 4;
+    default:
+      return unreachable(verdict);
+  }
 }
 
 function checkLines(checked: Checked, findings: Findings): CheckLine[] {
   const lines: CheckLine[] = [];
-  for (const check of checksOf[checked.level]) {
+  for (const check of checksOf[checked.settings.level]) {
     const [count, message] = summaries[check](checked);
     const listed = findings.list.filter((finding) => finding.check === check);
     for (const { severity, where, code, message: says, want, have } of listed) {
@@ -105,7 +158,8 @@ function checkLines(checked: Checked, findings: Findings): CheckLine[] {
           checked: count ?? 0,
         });
     }
-    if (findings.ofCheck(check, "FAIL") + findings.ofCheck(check, "warn") === 0 && checked.entries > 0)
+    const found = findings.ofCheck(check, "FAIL") + findings.ofCheck(check, "warn");
+    if (found === 0 && checked.entries > 0 && message !== "")
       lines.push({
         status: count === null ? "info" : "ok",
         check,
@@ -118,7 +172,8 @@ function checkLines(checked: Checked, findings: Findings): CheckLine[] {
   return lines;
 }
 
-/** What each check looked at when it found nothing; without a count, it could not look. */
+/** What each check looked at when it found nothing; without a count, it could not look, and without words, it had nothing to
+ *  look at. */
 const summaries: Readonly<Record<CheckName, (checked: Checked) => readonly [count: number | null, message: string]>> = {
   store: () => [1, "identifiers, tables, types and pages"],
   genesis: ({ journal }) => [journal.count, `#0 opens the journal, ${counted(journal.count, "event")} of its own`],
@@ -129,7 +184,7 @@ const summaries: Readonly<Record<CheckName, (checked: Checked) => readonly [coun
   ],
   tx: ({ entries }) => [entries, "every tx is whole"],
   streams: ({ parts }) => [parts.streams.rows, `${counted(parts.streams.rows, "stream")} without a gap`],
-  columns: ({ entries, parts, level }) => [
+  columns: ({ entries, parts, settings: { level } }) => [
     entries,
     `every copy equals its entry${level === "full" ? `, ${counted(parts.streams.pageRows, "page")} of positions` : ""}`,
   ],
@@ -140,15 +195,30 @@ const summaries: Readonly<Record<CheckName, (checked: Checked) => readonly [coun
   ],
   tree: ({ roots, root, entries, nodes }) =>
     root === null
-      ? [null, `no root: what is at #${roots?.end ?? 0} is missing or cannot be read`]
+      ? [
+          null,
+          `no root: ${roots === null ? "reading came to no end" : `what is at #${roots.end} is missing or cannot be read`}`,
+        ]
       : [
           entries,
           `root ${root} of ${counted(entries, "entry", "entries")}, ${nodes === null ? "stored nodes were not compared" : counted(nodes, "stored node")}`,
         ],
+  checkpoint: ({ checkpoints, settings: { level } }) => {
+    const { given, stored, compared } = checkpoints;
+    if (given + stored === 0) return [0, ""];
+    const looked = `${grouped(stored)} stored, ${grouped(given)} given`;
+    const left = given + stored - compared;
+    if (left === 0) return [compared, `${looked}: all of them fit`];
+    const reason = level === "quick" ? "a quick verification computes no root" : "for want of a root";
+    return [null, `${looked}: ${grouped(left)} not compared, ${reason}`];
+  },
   clock: ({ entries }) => [entries, "the time never falls"],
 };
 
-function closingLines({ size, entries, level, parts }: Checked): CheckLine[] {
+function closingLines(
+  { size, entries, settings, parts, state, checkpoints }: Checked,
+  anchored: Anchored,
+): CheckLine[] {
   const line = (check: CheckLine["check"], message: string, checked: number): CheckLine => ({
     status: "info",
     check,
@@ -159,7 +229,7 @@ function closingLines({ size, entries, level, parts }: Checked): CheckLine[] {
   });
   const lines: CheckLine[] = [];
   if (parts.contents.erased > 0) lines.push(line("erased", parts.contents.sayErased(), parts.contents.erased));
-  if (level === "quick")
+  if (settings.level === "quick")
     lines.push(
       line(
         "bytes",
@@ -167,8 +237,7 @@ function closingLines({ size, entries, level, parts }: Checked): CheckLine[] {
         entries,
       ),
     );
-  lines.push(line("anchored", `no checkpoint from outside: ${counted(size, "event")} rest on this file alone`, size));
-  return lines;
+  return [...lines, ...anchorLines(checkpoints, anchored, state.at, settings.now)];
 }
 
 function nextCommands(verdict: Verdict, firstBad: number | null, level: VerifyLevel, size: number): string[] {

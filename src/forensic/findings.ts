@@ -3,12 +3,23 @@
 
 /** What a finding points to. `tampering`: stored facts were changed; `corruption`: the store does not hold together;
  *  `derived`: what is kept beside the journal to find things in it, and can be made anew from it, is not what it must be;
- *  `format`: this version cannot read it; `clock`: times that look wrong in an intact journal. @public */
-export type FindingClass = "tampering" | "corruption" | "derived" | "format" | "clock";
+ *  `anchor`: nothing that was asked for vouches for it; `format`: this version cannot read it; `clock`: times that look wrong in an intact journal. @public */
+export type FindingClass = "tampering" | "corruption" | "derived" | "anchor" | "format" | "clock";
 
 /** The parts of a verification, in the order of the report. @public */
 export type CheckName =
-  "store" | "genesis" | "bytes" | "chain" | "tx" | "streams" | "columns" | "causes" | "content" | "tree" | "clock";
+  | "store"
+  | "genesis"
+  | "bytes"
+  | "chain"
+  | "tx"
+  | "streams"
+  | "columns"
+  | "causes"
+  | "content"
+  | "tree"
+  | "checkpoint"
+  | "clock";
 
 /** A stable code: `E_…` fails the verification, `W_…` warns. Match on it, not on the text. @public */
 export type FindingCode =
@@ -38,6 +49,15 @@ export type FindingCode =
   | "E_ERASURE"
   | "W_ERASED_PRESENT"
   | "E_CACHE"
+  | "E_CHECKPOINT"
+  | "E_CHECKPOINT_ORIGIN"
+  | "E_CHECKPOINT_SIG"
+  | "E_KEY_EPOCH"
+  | "E_SHORTER_THAN_CHECKPOINT"
+  | "E_ROOT"
+  | "E_INCONSISTENT"
+  | "W_CHECKPOINT_MISSING"
+  | "W_CHECKPOINT_UNSIGNED"
   | "W_CLOCK";
 
 /** What is said of a code. @public */
@@ -103,6 +123,47 @@ export const findingKinds: Readonly<Record<FindingCode, FindingKind>> = {
   E_ERASURE: { check: "content", class: "tampering", sentence: "an erasure and what it erased do not fit" },
   W_ERASED_PRESENT: { check: "content", class: "tampering", sentence: "a content is stored although it was erased" },
   E_CACHE: { check: "tree", class: "derived", sentence: "a stored node of the tree is not the root of its entries" },
+  E_CHECKPOINT: { check: "checkpoint", class: "tampering", sentence: "a checkpoint is not of its format" },
+  E_CHECKPOINT_ORIGIN: {
+    check: "checkpoint",
+    class: "tampering",
+    sentence: "a checkpoint is of another journal, or of another incarnation of this one",
+  },
+  E_CHECKPOINT_SIG: {
+    check: "checkpoint",
+    class: "tampering",
+    sentence: "a checkpoint does not have the signature of a known key that it claims to have",
+  },
+  E_KEY_EPOCH: {
+    check: "checkpoint",
+    class: "tampering",
+    sentence: "a checkpoint is not signed by the keys that the journal names for its size",
+  },
+  E_SHORTER_THAN_CHECKPOINT: {
+    check: "checkpoint",
+    class: "tampering",
+    sentence: "the journal has fewer entries than a checkpoint covers",
+  },
+  E_ROOT: {
+    check: "checkpoint",
+    class: "tampering",
+    sentence: "a stored checkpoint has another root than the entries",
+  },
+  E_INCONSISTENT: {
+    check: "checkpoint",
+    class: "tampering",
+    sentence: "the journal is not the one that the checkpoint from outside saw",
+  },
+  W_CHECKPOINT_MISSING: {
+    check: "checkpoint",
+    class: "anchor",
+    sentence: "no checkpoint, given or stored, is signed by a key that was given",
+  },
+  W_CHECKPOINT_UNSIGNED: {
+    check: "checkpoint",
+    class: "anchor",
+    sentence: "the checkpoint is signed by none of the keys that were given: it does not anchor",
+  },
   W_CLOCK: { check: "clock", class: "clock", sentence: "the time does not go forward as a clock does" },
 };
 

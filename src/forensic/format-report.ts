@@ -15,18 +15,18 @@ export function formatReport(report: VerifyReport): string {
     counted(size, "event"),
     head === null ? "" : `head ${head.id.slice(0, 12)}`,
   ];
-  text.push(line("journal", identity));
+  text.push(line("journal", "", identity));
   const files = evidence.files.map(({ name, sha256 }) => `${name} sha256 ${sha256}`);
   const notes = [
     copied ? "read from a private copy" : "",
     evidence.unchanged ? "unchanged by this run" : "changed while this run read it",
   ];
-  if (files.length > 0) text.push(line("file", [...files, `(${notes.filter((note) => note !== "").join(", ")})`]));
+  if (files.length > 0) text.push(line("file", "", [...files, `(${notes.filter((note) => note !== "").join(", ")})`]));
   for (const { status, check, where, code, message } of lines) {
-    text.push(line(status, [check.padEnd(8) + (where === "" ? "" : `   ${where}`), code ?? "", shorten(message)]));
+    text.push(line(status, check, [where, code ?? "", shorten(message)]));
   }
-  text.push(line("verdict", [verdict.padEnd(8), summary(report)]));
-  if (next.length > 0) text.push(line("next", [next.join(" · ")]));
+  text.push(line("verdict", verdict, [summary(report)]));
+  if (next.length > 0) text.push(line("next", "", [next.join(" · ")]));
   return `${text.map(escapeLine).join("\n")}\n`;
 }
 
@@ -41,8 +41,9 @@ function summary({ failures, firstBad, reason, checked }: VerifyReport): string 
     .join("; ");
 }
 
-function line(status: string, parts: readonly string[]): string {
-  return status.padEnd(10) + parts.filter((part) => part !== "").join("   ");
+function line(status: string, name: string, parts: readonly string[]): string {
+  const column = name === "" ? "" : name.padEnd(11);
+  return status.padEnd(10) + column + parts.filter((part) => part !== "").join("   ");
 }
 
 function shorten(message: string): string {

@@ -2,7 +2,7 @@
 export { verify } from "./verify.js";
 export type { VerifyOptions, VerifyProgress } from "./verify.js";
 export { formatReport } from "./format-report.js";
-export type { CheckLine, Verdict, VerifyLevel, VerifyReport } from "./report.js";
+export type { Anchored, CheckLine, Verdict, VerifyLevel, VerifyReport } from "./report.js";
 export { findingKinds } from "./findings.js";
 export type { CheckName, Finding, FindingClass, FindingCode, FindingKind } from "./findings.js";
 export { entryId, EntryProblem, parseEntry } from "../journal/entry.js";

@@ -1,8 +1,16 @@
 /** What the journal says of itself on `journal/main`: who it is, and what the engine did to it. */
 import type { EntryFields } from "../journal/entry.js";
-import { journalStream, parseAreaDefined, parseContentErased, parseJournalOpened } from "../journal/events/journal.js";
+import {
+  journalStream,
+  parseAreaDefined,
+  parseContentErased,
+  parseJournalOpened,
+  parseKeyChanged,
+} from "../journal/events/journal.js";
 import type { JournalOpened } from "../journal/events/journal.js";
-import { LedgerError } from "../kernel/errors.js";
+import { Epochs } from "../journal/epochs.js";
+import { parseVerifierKey } from "../journal/note-keys.js";
+import { invalid, LedgerError } from "../kernel/errors.js";
 import { kindOf } from "../kernel/names.js";
 import type { ContentTable } from "./contents.js";
 import type { FindingCode, Findings } from "./findings.js";
@@ -12,6 +20,8 @@ export class JournalEvents {
   /** What entry 0 says; null as long as it could not be read. */
   opened: JournalOpened | null = null;
   incarnation: number | null = null;
+  /** Whose keys sign which sizes, and under which incarnation; null as long as entry 0 could not be read. */
+  epochs: Epochs | null = null;
   /** Events on `journal/main`. */
   count = 0;
   private readonly findings: Findings;
@@ -46,7 +56,10 @@ export class JournalEvents {
       return;
     }
     this.parsed(fields, position, "E_GENESIS", () => {
-      this.opened = parseJournalOpened(fields.data);
+      const opened = parseJournalOpened(fields.data);
+      if (opened.key !== undefined) checkKey(opened.key, opened.origin);
+      this.opened = opened;
+      this.epochs = new Epochs(opened);
       this.incarnation = this.opened.incarnation;
     });
   }
@@ -57,6 +70,12 @@ export class JournalEvents {
       this.report("E_JOURNAL_EVENT", fields, position, `the engine writes no ${type} there`);
     } else if (type === "area.defined") {
       this.parsed(fields, position, "E_JOURNAL_EVENT", () => parseAreaDefined(data));
+    } else if (type === "journal.keyChanged") {
+      this.parsed(fields, position, "E_JOURNAL_EVENT", () => {
+        const { key } = parseKeyChanged(data);
+        if (this.opened !== null) checkKey(key, this.opened.origin);
+        this.epochs?.add(position, type, data);
+      });
     } else if (type === "journal.restored") {
       const { incarnation } = data;
       if (
@@ -65,7 +84,10 @@ export class JournalEvents {
         incarnation <= (this.incarnation ?? 0)
       ) {
         this.report("E_JOURNAL_EVENT", fields, position, `incarnation must be greater than ${this.incarnation}`);
-      } else this.incarnation = incarnation;
+      } else {
+        this.incarnation = incarnation;
+        this.epochs?.add(position, type, data);
+      }
     } else if (type === "content.erased") {
       this.parsed(fields, position, "E_ERASURE", () => parseContentErased(data));
       this.contents.erase(data, position);
@@ -84,4 +106,10 @@ export class JournalEvents {
   private report(code: FindingCode, { stream, rev }: EntryFields, position: number, message: string): void {
     this.findings.add(code, { position, stream, revision: rev, message });
   }
+}
+
+/** The key of a journal's checkpoints has the journal's name, so that no other journal's key is taken for it. */
+function checkKey(text: string, origin: string): void {
+  const { name } = parseVerifierKey(text, "key");
+  if (name !== origin) throw invalid("key", `a key named ${origin}, as the journal is`, name);
 }

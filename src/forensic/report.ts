@@ -9,19 +9,33 @@ export type VerifyLevel = "quick" | "full";
 
 /** `OK`: everything that was checked is as it must be. `TAMPERED`: stored facts were changed. `CORRUPT`: the store does not
  *  hold together. `DERIVED`: the journal itself is in order, and something that is derived from it and stored beside it is
- *  not; it can be made anew. `UNDECIDED`: nothing to check, or a format that this version does not know. @public */
-export type Verdict = "OK" | "TAMPERED" | "CORRUPT" | "DERIVED" | "UNDECIDED";
+ *  not; it can be made anew. `UNDECIDED`: nothing to check, a format that this version does not know, or keys were given and
+ *  nothing is signed by one of them. `UNANCHORED`: in order, but no checkpoint from outside vouches for it, and one was
+ *  required. @public */
+export type Verdict = "OK" | "TAMPERED" | "CORRUPT" | "DERIVED" | "UNDECIDED" | "UNANCHORED";
 
 /** One line of the report. @public */
 export interface CheckLine {
   readonly status: "ok" | "warn" | "FAIL" | "info";
-  readonly check: CheckName | "file" | "anchored" | "erased";
+  readonly check: CheckName | "file" | "anchored" | "signed" | "age" | "erased";
   /** What it is about; empty on a line about the whole journal. */
   readonly where: string;
   readonly code: FindingCode | null;
   readonly message: string;
   /** How many things were checked. */
   readonly checked: number;
+}
+
+/** What vouches for a journal from outside. @public */
+export interface Anchored {
+  /** The last position that a checkpoint given from outside covers, of those that fit; null when there is none. */
+  readonly to: number | null;
+  /** How many entries come behind it, and rest on the file alone. */
+  readonly unanchored: number;
+  /** The time of the entry at `to`. */
+  readonly at: number | null;
+  /** Of that checkpoint: `verified` under a key that was given; `unchecked`, for no key was given; `none`: unsigned. */
+  readonly signatures: "verified" | "unchecked" | "none" | null;
 }
 
 /** What `verify` found. @public */
@@ -36,7 +50,7 @@ export interface VerifyReport {
   readonly incarnation: number | null;
   /** How many entries there are. */
   readonly size: number;
-  readonly head: { readonly position: number; readonly id: string } | null;
+  readonly head: { readonly position: number; readonly id: string; readonly at: number } | null;
   /** The root of the tree of all entries, computed from their bytes, in hex; null when it was not computed (quick), or when
    *  entries are missing or cannot be read. */
   readonly root: string | null;
@@ -50,9 +64,14 @@ export interface VerifyReport {
     readonly streams: number;
     readonly contents: number;
     readonly causes: number;
+    /** Checkpoints, given and stored, that were compared. */
+    readonly checkpoints: number;
   };
-  /** Up to where something outside the file vouches for it, and how many entries rest on the file alone. */
-  readonly anchored: { readonly to: number | null; readonly unanchored: number };
+  /** Up to where a checkpoint given from outside vouches for the journal, and how many entries rest on the file alone. */
+  readonly anchored: Anchored;
+  /** Up to which position a checkpoint that fits, given or stored, is signed by a key that was given, and by whom: name and
+   *  key id. Whoever has that key can make such a checkpoint of another history; null when there is none. */
+  readonly signed: { readonly to: number; readonly by: string } | null;
   readonly lines: readonly CheckLine[];
   readonly findings: readonly Finding[];
   /** Findings beyond `findingsMax`: counted, not listed. */
@@ -64,8 +83,8 @@ export interface VerifyReport {
   readonly verdict: Verdict;
   /** What the verdict alone does not say: why it is undecided, or what is in order all the same; otherwise empty. */
   readonly reason: string;
-  /** 0: verified; 1: something is wrong with the evidence; 3: cannot decide. */
-  readonly exitCode: 0 | 1 | 3;
+  /** 0: verified; 1: something is wrong with the evidence; 3: cannot decide; 4: in order but not anchored, as was required. */
+  readonly exitCode: 0 | 1 | 3 | 4;
   /** Commands that may help now. */
   readonly next: readonly string[];
 }

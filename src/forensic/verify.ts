@@ -1,10 +1,10 @@
 /** Is a journal intact? Reads stored rows through the raw reader port and trusts nothing but the format.
  *  Invariants: it writes nothing; it shares the format code with the writer and nothing else; what the store itself says
  *  is wrong comes before any verdict on content; a damaged page ends the reading, never the report. */
-import { parseTime } from "../kernel/clock.js";
-import { invalid, LedgerError } from "../kernel/errors.js";
-import { checkBoolean, checkMembers, parseInteger } from "../kernel/members.js";
+import { LedgerError } from "../kernel/errors.js";
 import type { RawEntry, RawProblem, RawReader } from "../journal/raw-reader.js";
+import { Checkpoints } from "./checkpoints.js";
+import type { JournalRead } from "./checkpoints.js";
 import { conclude } from "./conclude.js";
 import type { Checked } from "./conclude.js";
 import { ContentTable } from "./contents.js";
@@ -12,73 +12,42 @@ import { Explainer } from "./explain.js";
 import { Findings } from "./findings.js";
 import type { Sight } from "./findings.js";
 import { JournalEvents } from "./journal-events.js";
+import { parseVerifyOptions } from "./options.js";
+import type { Settings, VerifyOptions, VerifyProgress } from "./options.js";
 import { PassState, Prover } from "./pass.js";
 import type { PassParts } from "./pass.js";
-import type { VerifyLevel, VerifyReport } from "./report.js";
+import type { VerifyReport } from "./report.js";
 import { EntryScanner } from "./scanner.js";
 import { StreamTable } from "./streams.js";
 import { Roots, TreeWalk } from "./tree.js";
 import { compareNodes } from "./tree-nodes.js";
 import { TypeTable } from "./types.js";
 
+export type { VerifyOptions, VerifyProgress } from "./options.js";
 export type { VerifyReport } from "./report.js";
-
-/** How far a verification is. @public */
-export interface VerifyProgress {
-  readonly phase: "entries" | "contents";
-  readonly done: number;
-  readonly total: number;
-}
-
-/** @public */
-export interface VerifyOptions {
-  /** Default `full`. */
-  readonly level?: VerifyLevel;
-  /** Hash the files that are read. Default true, and false for a ledger that is open: its files go on changing. */
-  readonly evidence?: boolean;
-  readonly onProgress?: (progress: VerifyProgress) => void;
-  /** Stops the verification (`ABORTED`). */
-  readonly signal?: AbortSignal;
-  /** How many findings are listed; the rest is counted. Default 100. */
-  readonly findingsMax?: number;
-  /** The time of the host, ms since the epoch: entries ahead of it are a warning. Without it none is looked for. */
-  readonly now?: number;
-}
 
 /** Pages of about 200 KB stay in the processor's cache between reading and checking. */
 const rowsPerRead = 512;
 const quickEntries = 256;
-const findingsMaxDefault = 100;
 
 /** Verifies a journal. Findings are in the report, never thrown; only a reader that fails for another reason than damage
  *  (`STORE_BUSY`, `STORE_UNAVAILABLE`), an abort or bad options throw. @public */
 export async function verify(reader: RawReader, options: VerifyOptions = {}): Promise<VerifyReport> {
-  checkMembers(options, "options", ["level", "evidence", "onProgress", "signal", "findingsMax", "now"]);
-  checkBoolean(options.evidence, "options.evidence");
-  const level = options.level ?? "full";
-  if (level !== "quick" && level !== "full") throw invalid("options.level", '"quick" or "full"', level);
-  if (options.now !== undefined) parseTime(options.now, "options.now");
-  const { onProgress, signal } = options;
-  if (onProgress !== undefined && typeof onProgress !== "function")
-    throw invalid("options.onProgress", "a function", onProgress);
-  if (signal !== undefined && !(signal instanceof AbortSignal))
-    throw invalid("options.signal", "an AbortSignal", signal);
-  const findings = new Findings(
-    parseInteger(options.findingsMax ?? findingsMaxDefault, "options.findingsMax", 1, 1_000_000),
-  );
-  const files = (options.evidence ?? true) ? await reader.evidence() : [];
-  const checked = await new Verification(reader, options, level, findings).run();
+  const settings = parseVerifyOptions(options);
+  const findings = new Findings(settings.findingsMax);
+  const files = settings.evidence ? await reader.evidence() : [];
+  const checked = await new Verification(reader, settings, findings).run();
   return conclude(reader, { files, unchanged: await reader.unchanged() }, checked, findings);
 }
 
 /** One run over one reader. */
 class Verification {
   private readonly reader: RawReader;
-  private readonly options: VerifyOptions;
+  private readonly settings: Settings;
   private readonly findings: Findings;
-  private readonly level: VerifyLevel;
   private readonly parts: PassParts;
   private readonly journal: JournalEvents;
+  private readonly checkpoints: Checkpoints;
   private state: PassState;
   private explainer: Explainer;
   private size = 0;
@@ -88,15 +57,15 @@ class Verification {
   private root: string | null = null;
   private nodes: number | null = null;
 
-  constructor(reader: RawReader, options: VerifyOptions, level: VerifyLevel, findings: Findings) {
+  constructor(reader: RawReader, settings: Settings, findings: Findings) {
     this.reader = reader;
-    this.options = options;
+    this.settings = settings;
     this.findings = findings;
-    this.level = level;
-    const contents = new ContentTable(findings, level === "full" ? 1 : null);
+    const contents = new ContentTable(findings, settings.level === "full" ? 1 : null);
     this.parts = { reader, findings, streams: new StreamTable(reader, findings), types: new TypeTable(), contents };
     this.journal = new JournalEvents(findings, contents);
-    this.state = this.startAt(0, level === "full" ? new TreeWalk(0, new Float64Array()) : null);
+    this.checkpoints = new Checkpoints(reader, findings, settings.from, settings.keys);
+    this.state = this.startAt(0);
     this.explainer = new Explainer(this.state, this.journal);
   }
 
@@ -107,18 +76,18 @@ class Verification {
     this.addProblems(problems, []);
     try {
       // Counting is a scan of its own: the full level counts what it reads, unless somebody watches.
-      if (this.level === "quick" || this.options.onProgress !== undefined) this.size = await this.reader.entryCount();
+      if (this.settings.level === "quick" || this.settings.onProgress !== undefined)
+        this.size = await this.reader.entryCount();
       await this.parts.types.load(this.reader, this.findings);
-      await (this.level === "quick" ? this.quick() : this.full());
+      await (this.settings.level === "quick" ? this.quick() : this.full());
     } catch (error) {
       this.reportUnreadable(error, problems);
       this.size = await this.reader.entryCount().catch(() => this.checked);
     }
     if (this.findings.total("FAIL") > 0) this.addProblems(await this.reader.problems("all"), problems);
-    const { state, parts, journal, size, level } = this;
-    const roots = this.roots ?? (state.tree === null ? null : new Roots([state.tree.part()]));
-    const { root, nodes } = this;
-    return { level, size, entries: this.checked, state, parts, journal, roots, root, nodes };
+    const { state, parts, journal, checkpoints, size, settings } = this;
+    const { roots, root, nodes } = this;
+    return { settings, size, entries: this.checked, state, parts, journal, checkpoints, roots, root, nodes };
   }
 
   private addProblems(problems: readonly RawProblem[], known: readonly RawProblem[]): void {
@@ -161,6 +130,9 @@ class Verification {
   private async full(): Promise<void> {
     const { streams, types, contents } = this.parts;
     await streams.load();
+    const tree = new TreeWalk(0, await this.checkpoints.sizes());
+    this.state = this.startAt(0, tree);
+    this.explainer = new Explainer(this.state, this.journal);
     await this.entries(null);
     this.entriesRead = true;
     this.size = this.checked;
@@ -172,18 +144,24 @@ class Verification {
       (position) => this.locate(position),
       (done) => this.progress("contents", done, contents.count),
     );
-    await this.compareTree();
+    await this.compareTree(tree);
   }
 
-  private async compareTree(): Promise<void> {
+  private async compareTree(tree: TreeWalk): Promise<void> {
     const { reader, findings, state } = this;
-    if (state.tree === null) return;
-    this.roots = new Roots([state.tree.part()]);
-    if (this.roots.end === 0 || this.roots.end !== state.next) return;
-    this.root = this.roots.root();
+    const roots = new Roots([tree.part()]);
+    this.roots = roots;
+    const whole = roots.end > 0 && roots.end === state.next;
     // Where the entries are not in order, nodes that do not fit them say nothing more.
-    const sound = findings.ofCheck("bytes", "FAIL") + findings.ofCheck("chain", "FAIL") === 0;
-    if (sound) this.nodes = await compareNodes(reader, this.roots.nodes, findings);
+    const complete = whole && findings.ofCheck("bytes", "FAIL") + findings.ofCheck("chain", "FAIL") === 0;
+    if (whole) this.root = roots.root();
+    if (complete) this.nodes = await compareNodes(reader, roots.nodes, findings);
+    await this.checkpoints.compare(this.read(complete, roots));
+  }
+
+  private read(complete: boolean, roots: Roots | null): JournalRead {
+    const { next, previous } = this.state;
+    return { epochs: this.journal.epochs, complete, size: next, head: previous, roots };
   }
 
   /** The first entry, then the last ones; what lies between is taken for unread. */
@@ -196,17 +174,18 @@ class Verification {
     }
     await this.entries(tail === 0 ? null : tail - 1);
     this.checkEnd();
+    await this.checkpoints.compareLast(this.read(false, null));
   }
 
   /** Judges what follows as if everything before were unread. */
   private startAt(first: number, tree: TreeWalk | null = null): PassState {
-    return new PassState(this.parts, first, this.options.now ?? Number.POSITIVE_INFINITY, tree);
+    return new PassState(this.parts, first, this.settings.now ?? Number.POSITIVE_INFINITY, tree);
   }
 
   private async entries(from: number | null): Promise<void> {
     let limit = rowsPerRead;
     for (let after = from; ;) {
-      const rows = await this.read(after, limit);
+      const rows = await this.page(after, limit);
       if (rows === null) {
         limit = Math.ceil(limit / 4);
         continue;
@@ -227,8 +206,8 @@ class Verification {
   }
 
   /** A page of rows; null where it cannot be read and a smaller one may get further. */
-  private async read(after: number | null, limit: number): Promise<readonly RawEntry[] | null> {
-    const { signal } = this.options;
+  private async page(after: number | null, limit: number): Promise<readonly RawEntry[] | null> {
+    const { signal } = this.settings;
     if (signal?.aborted === true)
       throw new LedgerError("ABORTED", "the verification was stopped", { cause: signal.reason });
     try {
@@ -256,7 +235,7 @@ class Verification {
         have: end - tx.first,
       });
     }
-    if (this.level === "quick" && next !== this.size) {
+    if (this.settings.level === "quick" && next !== this.size) {
       this.findings.add("E_SEQ_GAP", {
         position: next - 1,
         message: `the last entry is #${next - 1} and there are ${this.size} entries`,
@@ -283,7 +262,7 @@ class Verification {
   }
 
   private progress(phase: VerifyProgress["phase"], done: number, total: number): void {
-    this.options.onProgress?.({ phase, done, total });
+    this.settings.onProgress?.({ phase, done, total });
   }
 }
 

@@ -41,6 +41,11 @@ export class Epochs {
     }
   }
 
+  /** All of them, in order. */
+  get keyEpochs(): readonly KeyEpoch[] {
+    return this.keys;
+  }
+
   /** Who signs the checkpoint of so many entries, one or more. */
   keyOf(size: number): KeyEpoch {
     return last(this.keys, size);

@@ -40,7 +40,7 @@ export interface VerifiedSigner {
  *  Errors: `NOTE_INVALID`, `SIGNATURE_INVALID`, `SIGNER_UNKNOWN`; `LIMIT_EXCEEDED` for more than 100 signatures or
  *  1,000,000 bytes; `INVALID_ARGUMENT` for a key that is none, or two keys that share name and id. @public */
 export function verifyNote(text: string | Uint8Array, vkeys: readonly string[]): VerifiedSigner[] {
-  const keys = parseKeys(vkeys);
+  const keys = parseVerifierKeys(vkeys, "vkeys");
   const note = parseNote(text);
   const message = Buffer.from(note.text);
   const verified = new Set<VerifierKey>();
@@ -122,15 +122,16 @@ function parseSignature(line: string): NoteSignature {
   return { name, id: bytes.toString("hex", 0, 4), signature: bytes.subarray(4) };
 }
 
-function parseKeys(vkeys: unknown): VerifierKey[] {
-  if (!Array.isArray(vkeys)) throw invalid("vkeys", "an array of verifier keys", vkeys);
+/** Reads a list of verifier keys; `INVALID_ARGUMENT` for one that is none, and for two that share name and id. */
+export function parseVerifierKeys(vkeys: unknown, path: string): VerifierKey[] {
+  if (!Array.isArray(vkeys)) throw invalid(path, "an array of verifier keys", vkeys);
   const keys = new Map<string, VerifierKey>();
   for (const [at, vkey] of vkeys.entries()) {
-    const key = parseVerifierKey(vkey, `vkeys[${at}]`);
+    const key = parseVerifierKey(vkey, `${path}[${at}]`);
     const other = keys.get(`${key.name}+${key.id}`);
     // Nobody can say which of the two a line means; short ids are easily made to collide.
     if (other !== undefined && other.text !== key.text)
-      throw invalid(`vkeys[${at}]`, "a key whose name and id no other key has", `${key.name}+${key.id}`);
+      throw invalid(`${path}[${at}]`, "a key whose name and id no other key has", `${key.name}+${key.id}`);
     keys.set(`${key.name}+${key.id}`, key);
   }
   return [...keys.values()];

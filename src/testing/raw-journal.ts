@@ -26,9 +26,10 @@ export class RawJournal {
   readonly rows: RawRows = emptyRows();
   private readonly positions = new Map<string, number[]>();
 
-  constructor(at: number, origin = "testing/raw") {
+  /** `key` is the verifier key of its checkpoints. */
+  constructor(at: number, origin = "testing/raw", key?: string) {
     const zeros = (size: number): Uint8Array => new Uint8Array(size);
-    this.append(at, [{ stream: journalStream, type: "journal.opened", data: journalOpened(origin, zeros) }]);
+    this.append(at, [{ stream: journalStream, type: "journal.opened", data: journalOpened(origin, zeros, key) }]);
   }
 
   /** The position that the next entry will have. */

@@ -75,6 +75,7 @@ describe("verify", () => {
         "evidence",
         "checked",
         "anchored",
+        "signed",
         "lines",
         "findings",
         "findingsOmitted",

@@ -11,10 +11,13 @@ const folder = new URL("../../fixtures/corrupt/", import.meta.url);
 const names = readdirSync(folder).sort();
 
 /** The hash of all of them, name by name. It changes when a fixture is added, and must not change otherwise. */
-const evidence = "4e9c58cde61277086587e09621d74f1e79f081e6d7e74360b723dd391b99e910";
+const evidence = "1748a9bb10d489b7a0fd0d7f58e20171dd10eed4601cb40f2f69088bb4813cf4";
 
 interface Expected {
   readonly fault: string;
+  /** Checkpoints from outside, and keys, that verify is given. */
+  readonly from?: readonly string[];
+  readonly keys?: readonly string[];
   readonly verdict: string;
   readonly exitCode: number;
   readonly firstBad: number | null;
@@ -48,7 +51,8 @@ test("no corrupt fixture was changed or taken away", () => {
 describe("fixtures/corrupt", () => {
   test.each(names)("%s", async (name) => {
     const { expected, rows } = read(name);
-    const report = await verifyRows(rows);
+    const { from = [], keys = [] } = expected;
+    const report = await verifyRows(rows, { from, keys });
 
     expect(codesOf(report)).toEqual(expected.findings);
     expect(report).toMatchObject({

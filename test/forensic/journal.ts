@@ -21,8 +21,9 @@ export const everywhere: readonly number[] = [0, 1, ...places, last];
 
 const template = makeJournal();
 
-function makeJournal(): RawRows {
-  const journal = new RawJournal(start, "testing/tampered");
+/** The journal, with the key of its checkpoints if it has one. */
+export function makeJournal(key?: string): RawRows {
+  const journal = new RawJournal(start, "testing/tampered", key);
   let at = start;
   const next = (): number => (at += 1_000);
   journal.append(next(), [
@@ -82,15 +83,20 @@ function makeJournal(): RawRows {
 
 /** The rows of the journal, to be changed. */
 export function journalRows(): RawRows {
+  return copyOf(template);
+}
+
+/** The same rows, to be changed. */
+export function copyOf(rows: RawRows): RawRows {
   return {
-    entries: [...template.entries],
-    streams: [...template.streams],
-    types: [...template.types],
-    streamPages: [...template.streamPages],
-    contents: [...template.contents],
-    nodes: null,
-    checkpoints: [],
-    problems: [],
+    entries: [...rows.entries],
+    streams: [...rows.streams],
+    types: [...rows.types],
+    streamPages: [...rows.streamPages],
+    contents: [...rows.contents],
+    nodes: rows.nodes === null ? null : [...rows.nodes],
+    checkpoints: [...rows.checkpoints],
+    problems: [...rows.problems],
   };
 }
 

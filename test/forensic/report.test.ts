@@ -109,7 +109,7 @@ describe("the verdict", () => {
         head: null,
         checked: { entries: 0 },
       });
-      expect(formatReport(report)).toContain("verdict   UNDECIDED   nothing to check; 0 entries checked");
+      expect(formatReport(report)).toContain("verdict   UNDECIDED  nothing to check; 0 entries checked");
       expect(formatReport(report)).not.toContain("\nok ");
     }
   });

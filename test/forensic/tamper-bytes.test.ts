@@ -77,7 +77,7 @@ describe("bytes", () => {
     const report = await verifyRows(rows);
 
     expect(report.verdict).toBe("OK");
-    expect(report.anchored).toEqual({ to: null, unanchored: 340 });
+    expect(report.anchored).toMatchObject({ to: null, unanchored: 340 });
     expect(report.lines.find(({ check }) => check === "anchored")?.message).toContain(
       "340 events rest on this file alone",
     );

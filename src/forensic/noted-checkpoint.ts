@@ -1,0 +1,46 @@
+/** A checkpoint with its signatures, read and not yet believed. */
+import { parseCheckpoint } from "../journal/checkpoint.js";
+import { parseNote } from "../journal/note.js";
+import type { NoteSignature } from "../journal/note.js";
+import type { VerifierKey } from "../journal/note-keys.js";
+
+export interface NotedCheckpoint {
+  /** The first line. */
+  readonly origin: string;
+  readonly size: number;
+  /** In hex. */
+  readonly root: string;
+  /** What is signed; empty when nothing is. */
+  readonly text: string;
+  readonly signatures: readonly NoteSignature[];
+}
+
+/** Reads a checkpoint from a note, or from its three lines alone. */
+export function readCheckpoint(note: string): NotedCheckpoint {
+  const { origin, size, root } = parseCheckpoint(note);
+  const { text, signatures } = note.includes("\n\n") ? parseNote(note) : { text: "", signatures: [] };
+  return { origin, size, root: Buffer.from(root).toString("hex"), text, signatures };
+}
+
+/** Which of the keys signed it; or the first of them whose signature is wrong. */
+export function signersOf(
+  { text, signatures }: NotedCheckpoint,
+  keys: readonly VerifierKey[],
+): { readonly signers: readonly VerifierKey[]; readonly wrong: VerifierKey | null } {
+  const message = Buffer.from(text);
+  const signers = new Set<VerifierKey>();
+  for (const { name, id, signature } of signatures)
+    for (const key of keys) {
+      if (key.name !== name || key.id !== id) continue;
+      if (!key.verify(message, signature)) return { signers: [], wrong: key };
+      signers.add(key);
+    }
+  return { signers: [...signers], wrong: null };
+}
+
+/** Keys and signature lines by their names, for messages. */
+export function namesOf(signers: readonly { readonly name: string; readonly id: string }[]): string {
+  const names = [...new Set(signers.map(({ name, id }) => `${name}+${id}`))];
+  if (names.length === 0) return "none";
+  return names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
+}

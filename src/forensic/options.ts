@@ -1,0 +1,96 @@
+/** What a verification is asked to do. */
+import { parseVerifierKeys } from "../journal/note.js";
+import type { VerifierKey } from "../journal/note-keys.js";
+import { parseTime } from "../kernel/clock.js";
+import { invalid } from "../kernel/errors.js";
+import { checkBoolean, checkMembers, parseInteger } from "../kernel/members.js";
+import type { VerifyLevel } from "./report.js";
+
+/** How far a verification is. @public */
+export interface VerifyProgress {
+  readonly phase: "entries" | "contents";
+  readonly done: number;
+  readonly total: number;
+}
+
+/** @public */
+export interface VerifyOptions {
+  /** Default `full`. */
+  readonly level?: VerifyLevel;
+  /** Checkpoints that were kept outside the ledger, signed notes or their three lines alone. They alone show that its tail
+   *  was not cut, and that it was not written anew as a whole. Level `quick` looks at their size and signatures only. */
+  readonly from?: string | readonly string[];
+  /** Verifier keys, from where you trust; never from the ledger. With keys, a checkpoint counts that one of them signed, and
+   *  no other: none is `UNDECIDED`. */
+  readonly keys?: readonly string[];
+  /** Is a journal that no checkpoint from outside vouches for `UNANCHORED`? Default false. */
+  readonly requireAnchor?: boolean;
+  /** Hash the files that are read. Default true, and false for a ledger that is open: its files go on changing. */
+  readonly evidence?: boolean;
+  readonly onProgress?: (progress: VerifyProgress) => void;
+  /** Stops the verification (`ABORTED`). */
+  readonly signal?: AbortSignal;
+  /** How many findings are listed; the rest is counted. Default 100. */
+  readonly findingsMax?: number;
+  /** The time of the host, ms since the epoch: entries ahead of it are a warning, and the report tells how old the head is.
+   *  Without it neither is said. */
+  readonly now?: number;
+}
+
+/** Options that were checked, with their defaults. */
+export interface Settings {
+  readonly level: VerifyLevel;
+  readonly from: readonly string[];
+  readonly keys: readonly VerifierKey[];
+  readonly requireAnchor: boolean;
+  readonly evidence: boolean;
+  readonly onProgress: ((progress: VerifyProgress) => void) | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly findingsMax: number;
+  readonly now: number | null;
+}
+
+const names = ["level", "from", "keys", "requireAnchor", "evidence", "onProgress", "signal", "findingsMax", "now"];
+const findingsMaxDefault = 100;
+
+export function parseVerifyOptions(options: VerifyOptions): Settings {
+  checkMembers(options, "options", names);
+  const {
+    level = "full",
+    from = [],
+    keys = [],
+    requireAnchor,
+    evidence,
+    onProgress,
+    signal,
+    findingsMax,
+    now,
+  } = options;
+  if (level !== "quick" && level !== "full") throw invalid("options.level", '"quick" or "full"', level);
+  checkBoolean(evidence, "options.evidence");
+  checkBoolean(requireAnchor, "options.requireAnchor");
+  if (onProgress !== undefined && typeof onProgress !== "function")
+    throw invalid("options.onProgress", "a function", onProgress);
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    throw invalid("options.signal", "an AbortSignal", signal);
+  return {
+    level,
+    from: parseNotes(from),
+    keys: parseVerifierKeys(keys, "options.keys"),
+    requireAnchor: requireAnchor ?? false,
+    evidence: evidence ?? true,
+    onProgress,
+    signal,
+    findingsMax: parseInteger(findingsMax ?? findingsMaxDefault, "options.findingsMax", 1, 1_000_000),
+    now: now === undefined ? null : parseTime(now, "options.now"),
+  };
+}
+
+function parseNotes(from: string | readonly string[]): readonly string[] {
+  const notes: unknown = typeof from === "string" ? [from] : from;
+  if (!Array.isArray(notes)) throw invalid("options.from", "a checkpoint, or a list of them", from);
+  return notes.map((note: unknown, index) => {
+    if (typeof note !== "string") throw invalid(`options.from[${index}]`, "the text of a checkpoint", note);
+    return note;
+  });
+}
