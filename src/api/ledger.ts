@@ -134,7 +134,7 @@ export class Ledger {
   }
 
   /** The proof that the journal of `to` entries begins with that of `from`: that nothing was changed or taken away in
-   *  between. By default `to` is the largest checkpoint that was kept, when it covers as much, else all there are.
+   *  between. By default `to` is the largest checkpoint that was kept, when it covers more than `from`, else all there are.
    *  `verifyConsistency` checks it. `INVALID_ARGUMENT`: sizes that are not in order, or beyond the journal. */
   async consistency(from: number, to?: number): Promise<LedgerConsistencyProof> {
     return this.engine.consistency(from, to);

@@ -1,5 +1,6 @@
 /** What all verbs share of the command line: common options and the checks of single arguments. */
 import { LedgerError } from "../index.js";
+import { mayBeKey } from "../engine/keys.js";
 import { UsageError } from "./exit.js";
 import { parseIsoTime } from "./selector.js";
 import type { Terminal } from "./terminal.js";
@@ -39,6 +40,16 @@ export function moment(name: string): (text: string) => number {
     if (at !== null) return at;
     throw new UsageError(
       `${name} must be an ISO time such as 2026-03-01 or 2026-03-01T12:00:00Z, found ${JSON.stringify(text)}`,
+    );
+  };
+}
+
+/** The path of a file that holds a signer key. The key itself is not taken: a command line is seen by everybody. */
+export function keyFile(name: string): (text: string) => string {
+  return (text) => {
+    if (text !== "" && !mayBeKey(text)) return text;
+    throw new UsageError(
+      `${name} must name a file that holds a signer key, found ${text === "" ? "nothing" : "a key"}`,
     );
   };
 }

@@ -46,6 +46,8 @@ const alwaysUndecided: ReadonlySet<LedgerErrorCode> = new Set<LedgerErrorCode>([
   "STORE_UNAVAILABLE",
   "STORE_UNSUPPORTED",
   "SCHEMA_UNKNOWN",
+  "KEY_REQUIRED",
+  "KEY_UNSAFE",
 ]);
 
 /** Codes that refuse a write, and keep a reader from seeing anything. */

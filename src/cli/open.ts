@@ -1,6 +1,6 @@
 /** Opening a ledger from the command line: which file, and for reading only unless the verb says that it writes. */
 import { openLedger, openRawReader } from "../index.js";
-import type { Ledger, RawReader } from "../index.js";
+import type { Ledger, LedgerOptions, RawReader } from "../index.js";
 import { UsageError } from "./exit.js";
 import { onInterrupt } from "./interrupt.js";
 import type { Terminal } from "./terminal.js";
@@ -16,13 +16,14 @@ export function ledgerFile(option: string | undefined, env: Readonly<Record<stri
   return file;
 }
 
-/** Opens a ledger for reading, hands it on, and closes it whatever happens. */
+/** Opens a ledger, for reading unless the options say otherwise, hands it on, and closes it whatever happens. */
 export async function withLedger<Result>(
   terminal: Terminal,
   file: string,
   use: (ledger: Ledger) => Promise<Result>,
+  options: LedgerOptions = {},
 ): Promise<Result> {
-  return using(await openLedger(file, { readOnly: true }), async (ledger) => {
+  return using(await openLedger(file, { readOnly: true, ...options }), async (ledger) => {
     if ((await ledger.status()).store.copied) await sayCopied(terminal, file);
     return use(ledger);
   });

@@ -10,8 +10,13 @@ import type { Surroundings } from "./terminal.js";
 import { addAppend } from "./verbs/append.js";
 import { addCat } from "./verbs/cat.js";
 import { addErase } from "./verbs/erase.js";
+import { addCheckProof } from "./verbs/check-proof.js";
+import { addCheckpoint } from "./verbs/checkpoint.js";
+import { addConsistency } from "./verbs/consistency.js";
 import { addInit } from "./verbs/init.js";
+import { addKeygen } from "./verbs/keygen.js";
 import { addLog } from "./verbs/log.js";
+import { addProve } from "./verbs/prove.js";
 import { addShow } from "./verbs/show.js";
 import { addStatus } from "./verbs/status.js";
 import { addVerify } from "./verbs/verify.js";
@@ -23,13 +28,14 @@ Selectors:
   1d0c41              the event whose id starts so, 6 hex digits or more
   run/r17@9           revision 9 of a stream
   2026-03-01T12:00    the last event at or before a time, UTC unless it says otherwise
+  cp:latest           the last event under the largest checkpoint that the ledger keeps
   A..B  A..  ..B      a range, both ends in it
 
 Exit codes:
   0    done and verified
   1    something is wrong with the evidence, or the command was refused
   2    the command line is not one
-  3    cannot decide: unknown format, unreadable, missing, nothing to check
+  3    cannot decide: unknown format, unreadable, missing, no key, nothing to check
   70   a bug in runledger
   130  interrupted (143 when asked to terminate)
   141  the reader of the output went away
@@ -69,6 +75,11 @@ function buildProgram(line: CommandLine): Command {
   addStatus(program, line);
   addVerify(program, line);
   addErase(program, line);
+  addCheckpoint(program, line);
+  addProve(program, line);
+  addConsistency(program, line);
+  addCheckProof(program, line);
+  addKeygen(program, line);
   return program;
 }
 

@@ -37,6 +37,8 @@ export class Positions {
         return this.ofRevision(selector.stream, selector.revision);
       case "time":
         return this.check((await this.firstAfter(selector.at)) - 1, new Date(selector.at).toISOString());
+      case "checkpoint":
+        return this.underCheckpoint();
     }
   }
 
@@ -72,6 +74,15 @@ export class Positions {
       else low = middle + 1;
     }
     return low;
+  }
+
+  private async underCheckpoint(): Promise<number> {
+    const [latest] = await this.ledger.checkpoints({ limit: 1 });
+    if (latest !== undefined) return this.check(latest.size - 1, "cp:latest");
+    throw new LedgerError("NOT_FOUND", "cp:latest must name a checkpoint that the ledger keeps, found none", {
+      details: { selector: "cp:latest", size: this.size },
+      hint: "`runledger checkpoint --store` keeps one",
+    });
   }
 
   private check(position: number, selector: string): number {

@@ -1,6 +1,7 @@
 /** Selectors: how a command line names an event. Text in, meaning out; `resolve.ts` looks it up.
  *  Grammar: `@` head, `@~3` three before it, `#123` or `123` a position, `1d0c41` the start of an id (six digits or more),
- *  `run/r17@9` a revision of a stream, `2026-03-01T12:00` the last event at or before a time; `A..B`, `A..`, `..B` ranges.
+ *  `run/r17@9` a revision of a stream, `2026-03-01T12:00` the last event at or before a time, `cp:latest` the last event
+ *  under the largest stored checkpoint; `A..B`, `A..`, `..B` ranges.
  *  Everything is said in one way only, so that a selector in a report means the same years later. */
 import { parseStream } from "../kernel/names.js";
 import { UsageError } from "./exit.js";
@@ -13,7 +14,8 @@ export type Selector =
   /** Digits alone, long enough to be the start of an id as well. */
   | { readonly kind: "digits"; readonly position: number; readonly prefix: string }
   | { readonly kind: "revision"; readonly stream: string; readonly revision: number }
-  | { readonly kind: "time"; readonly at: number };
+  | { readonly kind: "time"; readonly at: number }
+  | { readonly kind: "checkpoint" };
 
 /** A range, both ends in it; an absent end is the end of the journal. */
 export interface SelectorRange {
@@ -21,7 +23,8 @@ export interface SelectorRange {
   readonly to: Selector | null;
 }
 
-const forms = "@, @~3, #123, an id of 6 hex digits or more, stream@revision or a time such as 2026-03-01T12:00:00Z";
+const forms =
+  "@, @~3, #123, an id of 6 hex digits or more, stream@revision, a time such as 2026-03-01T12:00:00Z or cp:latest";
 
 /** Parses the name of one event. */
 export function parseSelector(text: string): Selector {
@@ -86,6 +89,7 @@ function readSelector(text: string): Selector | null {
   if (/^(?:0|[1-9]\d{0,4})$/.test(text)) return { kind: "position", position: Number(text) };
   if (/^[1-9]\d{5,63}$/.test(text)) return { kind: "digits", position: Number(text), prefix: text };
   if (/^[0-9a-f]{6,64}$/i.test(text)) return { kind: "id", prefix: text.toLowerCase() };
+  if (text === "cp:latest") return { kind: "checkpoint" };
   const at = parseIsoTime(text);
   if (at !== null) return { kind: "time", at };
   return readRevision(text);

@@ -145,8 +145,8 @@ export class Checkpoints {
         details: { size, required: keys, given },
         hint:
           keys.length === 1
-            ? "open the ledger with this key"
-            : "a change of keys was interrupted: open the ledger with the key before it, and ask for the change again",
+            ? "give it to openLedger as `key`, or to the command with --key"
+            : "a change of keys was interrupted: give the key before it, and ask for the change to the new one again",
       },
     );
   }

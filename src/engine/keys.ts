@@ -34,7 +34,7 @@ export function checkKeyName(signer: SignerKey, origin: string, path: string): v
 
 /** Is it key material, or what may have been some before it was damaged, rather than the path of a file? When in doubt it
  *  is not looked for on disk, because a path that is not there is shown to the caller. */
-function mayBeKey(value: string): boolean {
+export function mayBeKey(value: string): boolean {
   return /PRIVATE\+?KEY|-----|\+[0-9a-f]{8}\+|[\0\r\n]/i.test(value) || /^[A-Za-z0-9+/=_-]{40,}$/.test(value.trim());
 }
 

@@ -71,9 +71,9 @@ export class Proofs {
         throw new LedgerError("NOT_FOUND", `#${position} must be an event from #0 to #${entries - 1}, found none`, {
           details: { position, size: entries },
         });
+      if (options.size !== undefined) checkSize(options.size, "options.size", position + 1, entries);
       const tree = storedTree(reads);
-      const target = await this.target(reads, tree, options.size ?? null, position + 1, "options.size");
-      const { size, root, checkpoint } = target;
+      const { size, root, checkpoint } = await this.target(reads, tree, options.size ?? null, position);
       const proof = (await proveInclusion(position, size, tree)).map(bytes);
       const text = formatTlogProof({ index: position, proof, checkpoint });
       return { leafHash: await leafAt(reads, position), index: position, size, proof, root, checkpoint, text };
@@ -85,9 +85,10 @@ export class Proofs {
     if (to !== undefined) parseInteger(to, "to", 1);
     return withSnapshot(this.store, async (reads) => {
       const entries = await countEntries(reads);
-      if (from > entries) throw invalid("from", `at most ${entries}, as many as there are entries`, from);
+      checkSize(from, "from", 1, entries);
+      if (to !== undefined) checkSize(to, "to", from, entries);
       const tree = storedTree(reads);
-      const { size, root, checkpoint } = await this.target(reads, tree, to ?? null, from, "to");
+      const { size, root, checkpoint } = await this.target(reads, tree, to ?? null, from);
       const proof = (await proveConsistency(from, size, tree)).map(bytes);
       const text = formatAddCheckpoint({ oldSize: from, proof, checkpoint });
       const { root: root1 } = await checkpointOf(from, this.own, tree);
@@ -95,26 +96,26 @@ export class Proofs {
     });
   }
 
-  /** The checkpoint that a proof leads to: of the size that was asked for, or the largest one that was kept, or all. */
+  /** The checkpoint that a proof leads to: of the size that was asked for; else the largest one that was kept, when it
+   *  tells of more than the first `known` entries; else of all entries. */
   private async target(
     reads: StoreReads,
     tree: SubtreeRoot,
     asked: number | null,
-    least: number,
-    path: string,
+    known: number,
   ): Promise<Checkpoint & { readonly checkpoint: string }> {
     const entries = await countEntries(reads);
-    if (asked !== null && (asked < least || asked > entries))
-      throw invalid(path, `a size from ${least} to ${entries}`, asked);
     await this.own.readOn(reads);
     const [kept] = await reads.checkpoints(asked, 1);
-    if (kept !== undefined && (asked === null ? kept.size >= least : kept.size === asked)) {
-      await checkStored(kept, this.own, tree, entries);
-      return { ...(await checkpointOf(kept.size, this.own, tree)), checkpoint: kept.note };
-    }
-    const checkpoint = await checkpointOf(asked ?? entries, this.own, tree);
-    return { ...checkpoint, checkpoint: formatCheckpoint(checkpoint) };
+    const size = asked ?? (kept !== undefined && kept.size > known ? kept.size : entries);
+    if (kept?.size === size) await checkStored(kept, this.own, tree, entries);
+    const checkpoint = await checkpointOf(size, this.own, tree);
+    return { ...checkpoint, checkpoint: kept?.size === size ? kept.note : formatCheckpoint(checkpoint) };
   }
+}
+
+function checkSize(size: number, path: string, min: number, entries: number): void {
+  if (size < min || size > entries) throw invalid(path, `a size from ${min} to ${entries}`, size);
 }
 
 /** The id of an entry whose bytes are those that were written. */

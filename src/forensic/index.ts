@@ -7,6 +7,8 @@ export { findingKinds } from "./findings.js";
 export type { CheckName, Finding, FindingClass, FindingCode, FindingKind } from "./findings.js";
 export { entryId, EntryProblem, parseEntry } from "../journal/entry.js";
 export type { EntryFields, FenceMark } from "../journal/entry.js";
+export { checkProof } from "./check-proof.js";
+export type { ProofCheck, ProofEvidence, ProofReport } from "./check-proof.js";
 export { merkleRoot, verifyConsistency, verifyInclusion } from "./proofs.js";
 export type { ConsistencyProof, InclusionProof } from "./proofs.js";
 export { parseCheckpoint } from "../journal/checkpoint.js";

@@ -23,8 +23,8 @@ describe("init", () => {
     const file = newLedgerFile();
     const done = await call(["init", "--ledger", file, "--json"]);
     const [made] = jsonLines(done.stdout);
-    expect(Object.keys(made ?? {})).toEqual(["ledger", "origin", "format", "head"]);
-    expect(made).toMatchObject({ ledger: file, format: 1, head: { position: 0 } });
+    expect(Object.keys(made ?? {})).toEqual(["ledger", "origin", "format", "head", "key"]);
+    expect(made).toMatchObject({ ledger: file, format: 1, head: { position: 0 }, key: null });
     expect(made?.["origin"]).toMatch(/^runledger\/[a-z2-7]{26}$/);
   });
 

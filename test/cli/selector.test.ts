@@ -16,6 +16,7 @@ describe("a selector", () => {
     ["user/a@example.com@2", { kind: "revision", stream: "user/a@example.com", revision: 2 }],
     ["log/cafe\u0301@1", { kind: "revision", stream: "log/cafe\u0301", revision: 1 }],
     ["2026-03-01", { kind: "time", at: Date.UTC(2026, 2, 1) }],
+    ["cp:latest", { kind: "checkpoint" }],
     ["2026-03-01T12:30Z", { kind: "time", at: Date.UTC(2026, 2, 1, 12, 30) }],
   ])("%s", (text, selector) => {
     expect(parseSelector(text)).toEqual(selector);
@@ -39,6 +40,8 @@ describe("a selector", () => {
     "@@",
     "-1",
     " @",
+    "cp:",
+    "cp:first",
     "#99999999999999999999",
     "2026-02-31",
     "2026-13-01",

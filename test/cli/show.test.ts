@@ -56,9 +56,27 @@ describe("show", () => {
   test("shows with --json one object, always with the same keys", async () => {
     const file = await ledgerWith(1);
     const event = await shown(file, "@");
-    expect(Object.keys(event ?? {}).slice(-4)).toEqual(["data", "contents", "previous", "next"]);
-    expect(event).toMatchObject({ position: 1, contents: [], previous: null, next: null });
+    expect(Object.keys(event ?? {}).slice(-5)).toEqual(["data", "contents", "previous", "next", "checkpoint"]);
+    const checkpoint = { state: "none", size: null, signed: null };
+    expect(event).toMatchObject({ position: 1, contents: [], previous: null, next: null, checkpoint });
     expect(await shown(file, "#0")).toMatchObject({ type: "journal.opened" });
+  });
+
+  test("says whether a stored checkpoint covers the event", async () => {
+    const file = await ledgerWith(3);
+    const checkpoint = async (selector: string): Promise<unknown> => (await shown(file, selector))?.["checkpoint"];
+    await call(["checkpoint", "--ledger", file, "--store", "--size", "2"]);
+
+    expect(await checkpoint("#1")).toEqual({ state: "covers", size: 2, signed: false });
+    expect(await checkpoint("#2")).toEqual({ state: "none", size: null, signed: null });
+    const lines = async (selector: string): Promise<string> =>
+      (await call(["show", "--ledger", file, selector])).stdout;
+    expect(await lines("cp:latest")).toMatch(/\nevent {8}#1\n|^event {8}#1\n/);
+    expect(await lines("#1")).toContain("\ncheckpoint   covered by the stored one of 2 events, unsigned\n");
+    expect(await lines("#2")).toContain("\ncheckpoint   none that is stored covers it\n");
+
+    damage(file, "UPDATE checkpoints SET note = 'nonsense'");
+    expect(await checkpoint("#1")).toMatchObject({ state: "damaged" });
   });
 
   test("finds an event by every kind of selector", async () => {
@@ -76,6 +94,7 @@ describe("show", () => {
     ["00000000", /an event must have an id that starts with 00000000, found none/],
     ["log/a@9", /stream "log\/a" must have a revision 9, found 2 as its last/],
     ["log/none@1", /stream "log\/none" must have events, found none/],
+    ["cp:latest", /cp:latest must name a checkpoint that the ledger keeps, found none/],
     ["1999-01-01", /1999-01-01T00:00:00.000Z must name an event/],
   ])("%s names none, which is told with 3", async (selector, message) => {
     const done = await call(["show", "--ledger", await ledgerWith(2), selector]);

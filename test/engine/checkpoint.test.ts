@@ -346,8 +346,10 @@ describeStores("a proof", (openOne) => {
     expect(await ledger.prove(8)).toMatchObject({ size: 9, checkpoint: note });
     expect((await ledger.prove(9)).size).toBe(12);
     expect((await ledger.prove(9)).checkpoint).not.toContain("\n\n");
-    expect(await ledger.consistency(9)).toMatchObject({ size2: 9, checkpoint: note, proof: [] });
-    expect((await ledger.consistency(10)).size2).toBe(12);
+    expect(await ledger.consistency(8)).toMatchObject({ size2: 9, checkpoint: note });
+    expect(await ledger.consistency(9, 9)).toMatchObject({ size2: 9, checkpoint: note, proof: [] });
+    expect((await ledger.consistency(9)).size2).toBe(12);
+    expect((await ledger.consistency(12)).proof).toEqual([]);
     expect((await ledger.prove(3, { size: 12 })).text).toMatch(/^c2sp\.org\/tlog-proof@v1\nindex 3\n/);
   });
 

@@ -2,14 +2,16 @@
 import { lstat } from "node:fs/promises";
 import type { Command } from "commander";
 import { LedgerError, openLedger } from "../../index.js";
+import type { Ledger } from "../../index.js";
 import { parseOrigin } from "../../kernel/names.js";
-import { checked, jsonOption, ledgerOption } from "../arguments.js";
+import { checked, jsonOption, keyFile, ledgerOption } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
 import { escapeText } from "../escape.js";
 import { ledgerFile } from "../open.js";
 
 interface InitOptions extends CommonOptions {
   readonly origin?: string;
+  readonly key?: string;
 }
 
 const moreHelp = `
@@ -28,6 +30,7 @@ export function addInit(program: Command, line: CommandLine): void {
       "the identity of the journal (default: runledger/ and 26 random characters)",
       checked("--origin", parseOrigin),
     )
+    .option("--key <file>", "the file of the key that signs its checkpoints; names the journal", keyFile("--key"))
     .option(...jsonOption)
     .addHelpText("after", moreHelp)
     .action((options: InitOptions) => init(line, options));
@@ -38,15 +41,28 @@ async function init(line: CommandLine, options: InitOptions): Promise<void> {
   line.writes = true;
   const file = ledgerFile(options.ledger, env);
   await refuseExisting(file);
-  const ledger = await openLedger(file, options.origin === undefined ? {} : { origin: options.origin });
+  const ledger = await openLedger(file, {
+    ...(options.origin === undefined ? {} : { origin: options.origin }),
+    ...(options.key === undefined ? {} : { key: options.key }),
+  });
   try {
     const { origin, format, head } = await ledger.status();
     const { position, id } = head;
-    if (options.json) await terminal.json({ ledger: file, origin, format, head: { position, id } });
-    else await terminal.line(`created ${escapeText(file)}: ${origin}, format ${format}`);
+    const key = await verifierKeyOf(ledger);
+    if (options.json) await terminal.json({ ledger: file, origin, format, head: { position, id }, key });
+    else
+      await terminal.line(
+        `created ${escapeText(file)}: ${origin}, format ${format}${key === null ? "" : `, key ${key}`}`,
+      );
   } finally {
     await ledger.close();
   }
+}
+
+/** The key that the journal names, as its first entry says it. */
+async function verifierKeyOf(ledger: Ledger): Promise<string | null> {
+  for await (const { data } of ledger.read({ limit: 1 })) if (typeof data["key"] === "string") return data["key"];
+  return null;
 }
 
 async function refuseExisting(file: string): Promise<void> {

@@ -1,5 +1,6 @@
 /** `runledger show`: one event with everything that is known of it. */
 import type { Command } from "commander";
+import { LedgerError } from "../../index.js";
 import type { Ledger, LedgerEvent } from "../../index.js";
 import { jsonOption, ledgerOption } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
@@ -36,6 +37,7 @@ export function addShow(program: Command, line: CommandLine): void {
             contents: view.contents,
             previous: mark(view.previous),
             next: mark(view.next),
+            checkpoint: view.checkpoint,
           });
         else for (const text of describe(view, line.terminal)) await line.terminal.line(text);
       });
@@ -48,12 +50,39 @@ interface EventView {
   /** Its neighbours in its stream. */
   readonly previous: LedgerEvent | null;
   readonly next: LedgerEvent | null;
+  readonly checkpoint: CheckpointObject;
+}
+
+/** What the ledger's largest stored checkpoint is to an event. */
+interface CheckpointObject {
+  readonly state: "covers" | "none" | "damaged";
+  readonly size: number | null;
+  readonly signed: boolean | null;
 }
 
 async function look(ledger: Ledger, event: LedgerEvent): Promise<EventView> {
   const contents: ContentObject[] = [];
   for (const named of namedContents(event.data)) contents.push(await lookAtContent(ledger, named));
-  return { event, contents, previous: await neighbour(ledger, event, -1), next: await neighbour(ledger, event, 1) };
+  return {
+    event,
+    contents,
+    previous: await neighbour(ledger, event, -1),
+    next: await neighbour(ledger, event, 1),
+    checkpoint: await lookAtCheckpoint(ledger, event.position),
+  };
+}
+
+async function lookAtCheckpoint(ledger: Ledger, position: number): Promise<CheckpointObject> {
+  try {
+    const [latest] = await ledger.checkpoints({ limit: 1 });
+    if (latest === undefined || latest.size <= position) return { state: "none", size: null, signed: null };
+    return { state: "covers", size: latest.size, signed: latest.signed };
+  } catch (error) {
+    // It is no reason not to show the event.
+    if (error instanceof LedgerError && error.code === "STORE_DAMAGED")
+      return { state: "damaged", size: null, signed: null };
+    throw error;
+  }
 }
 
 async function neighbour(ledger: Ledger, { stream, revision }: LedgerEvent, step: number): Promise<LedgerEvent | null> {
@@ -66,7 +95,7 @@ function mark(event: LedgerEvent | null): { readonly position: number; readonly 
   return event === null ? null : { position: event.position, id: event.id };
 }
 
-function describe({ event, contents, previous, next }: EventView, terminal: Terminal): string[] {
+function describe({ event, contents, previous, next, checkpoint }: EventView, terminal: Terminal): string[] {
   const { tx, meta, fence } = event;
   const fields: (readonly [string, string | undefined])[] = [
     ["event", terminal.style("bold", `#${event.position}`)],
@@ -83,6 +112,7 @@ function describe({ event, contents, previous, next }: EventView, terminal: Term
     ["meta", meta && escapeJson(JSON.stringify(meta))],
     ["previous", neighbourLine(previous)],
     ["next", neighbourLine(next)],
+    ["checkpoint", checkpointLine(checkpoint)],
     ...contents.map((content): readonly [string, string] => ["content", contentLine(content)]),
   ];
   const lines = fields.flatMap(([name, value]) =>
@@ -99,6 +129,12 @@ function neighbourLine(event: LedgerEvent | null): string {
   return event === null
     ? "none in its stream"
     : `#${event.position}  ${event.id.slice(0, idDigitsShown)}  ${event.type}`;
+}
+
+function checkpointLine({ state, size, signed }: CheckpointObject): string {
+  if (state === "damaged") return "the largest one that is stored cannot be read; `runledger verify` tells more";
+  if (state === "none") return "none that is stored covers it";
+  return `covered by the stored one of ${counted(size ?? 0, "event")}, ${signed ? "signed" : "unsigned"}`;
 }
 
 function contentLine({ pointer, n, bytes, state, media, excerpt, erasedBy }: ContentObject): string {

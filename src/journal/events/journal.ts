@@ -54,8 +54,13 @@ export function journalOpened(origin: string | undefined, random: RandomBytes, k
     incarnation: 1,
     ...(key === undefined ? {} : { key }),
     nonce: Buffer.from(random(16)).toString("base64"),
-    origin: origin ?? `runledger/${base32(random(26))}`,
+    origin: origin ?? newOrigin(random),
   };
+}
+
+/** The identity of a journal that nobody named. */
+export function newOrigin(random: RandomBytes): string {
+  return `runledger/${base32(random(26))}`;
 }
 
 /** Reads the data of entry 0. */
