@@ -1,6 +1,8 @@
 /** runledger: an embeddable, verifiable, event-sourced ledger. Every public name, one by one. */
 export { openLedger, openRawReader } from "./open-ledger.js";
+export { verifyWorkers } from "./verify-workers.js";
 export { Ledger } from "./api/ledger.js";
+export type { LedgerVerifyOptions } from "./api/ledger.js";
 export { canonicalize } from "./kernel/canonical.js";
 export type { JsonObject, JsonValue } from "./kernel/canonical.js";
 export { systemClock } from "./kernel/clock.js";

@@ -17,6 +17,7 @@ import { parseOrigin } from "./kernel/names.js";
 import { createMemoryStore } from "./store/memory/store.js";
 import { openSqliteRawReader } from "./store/sqlite/raw-reader.js";
 import { openSqliteStore } from "./store/sqlite/store.js";
+import { verifyWorkers } from "./verify-workers.js";
 
 const urlPattern = /^[a-z][a-z0-9+.-]*:\/\//i;
 
@@ -74,7 +75,7 @@ export async function openLedger(location: string | Store, options: LedgerOption
       redact: options.redact,
       onEvent,
     });
-    return new Ledger(engine);
+    return new Ledger(engine, ownsStore && location !== "memory:" ? (count) => verifyWorkers(location, count) : null);
   } catch (error) {
     if (ownsStore) await store.close();
     throw error;

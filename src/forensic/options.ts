@@ -4,6 +4,7 @@ import type { VerifierKey } from "../journal/note-keys.js";
 import { parseTime } from "../kernel/clock.js";
 import { invalid } from "../kernel/errors.js";
 import { checkBoolean, checkMembers, parseInteger } from "../kernel/members.js";
+import type { StartRangeWorkers } from "./ranges.js";
 import type { VerifyLevel } from "./report.js";
 
 /** How far a verification is. @public */
@@ -35,6 +36,9 @@ export interface VerifyOptions {
   /** The time of the host, ms since the epoch: entries ahead of it are a warning, and the report tells how old the head is.
    *  Without it neither is said. */
   readonly now?: number;
+  /** Starts those who prove ranges of the entries beside this thread, as `verifyWorkers` does. The report is the same. Level
+   *  `full` alone, and not where a private copy is read. Default: nobody. */
+  readonly workers?: StartRangeWorkers;
 }
 
 /** Options that were checked, with their defaults. */
@@ -48,13 +52,25 @@ export interface Settings {
   readonly signal: AbortSignal | undefined;
   readonly findingsMax: number;
   readonly now: number | null;
+  readonly workers: StartRangeWorkers | null;
 }
 
-const names = ["level", "from", "keys", "requireAnchor", "evidence", "onProgress", "signal", "findingsMax", "now"];
+export const verifyOptionNames: readonly string[] = [
+  "level",
+  "from",
+  "keys",
+  "requireAnchor",
+  "evidence",
+  "onProgress",
+  "signal",
+  "findingsMax",
+  "now",
+  "workers",
+];
 const findingsMaxDefault = 100;
 
 export function parseVerifyOptions(options: VerifyOptions): Settings {
-  checkMembers(options, "options", names);
+  checkMembers(options, "options", verifyOptionNames);
   const {
     level = "full",
     from = [],
@@ -65,6 +81,7 @@ export function parseVerifyOptions(options: VerifyOptions): Settings {
     signal,
     findingsMax,
     now,
+    workers = null,
   } = options;
   if (level !== "quick" && level !== "full") throw invalid("options.level", '"quick" or "full"', level);
   checkBoolean(evidence, "options.evidence");
@@ -73,6 +90,8 @@ export function parseVerifyOptions(options: VerifyOptions): Settings {
     throw invalid("options.onProgress", "a function", onProgress);
   if (signal !== undefined && !(signal instanceof AbortSignal))
     throw invalid("options.signal", "an AbortSignal", signal);
+  if (workers !== null && typeof workers !== "function")
+    throw invalid("options.workers", "a function that starts workers", workers);
   return {
     level,
     from: parseNotes(from),
@@ -83,6 +102,7 @@ export function parseVerifyOptions(options: VerifyOptions): Settings {
     signal,
     findingsMax: parseInteger(findingsMax ?? findingsMaxDefault, "options.findingsMax", 1, 1_000_000),
     now: now === undefined ? null : parseTime(now, "options.now"),
+    workers,
   };
 }
 

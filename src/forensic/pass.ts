@@ -108,17 +108,30 @@ export class PassState {
   }
 }
 
+/** What the cheap step judges a row by, and moves on. */
+export interface ProvingState extends Pick<
+  PassState,
+  "next" | "previous" | "tx" | "at" | "offset" | "causes" | "sound" | "moveOn" | "inTx"
+> {
+  readonly parts: {
+    readonly streams: Pick<StreamTable, "numbered" | "advance">;
+    readonly types: Pick<TypeTable, "numbered">;
+    readonly contents: Pick<ContentTable, "name">;
+  };
+  readonly ids: Pick<IdIndex, "find"> | null;
+}
+
 /** The cheap step. */
 export class Prover {
   private readonly scanner = new EntryScanner();
-  private readonly state: PassState;
+  private readonly state: ProvingState;
   /** Neighbours are often of one stream and type. */
   private stream: StreamState | undefined;
   private streamNumber: unknown;
   private type: TypeState | undefined;
   private typeNumber: unknown;
 
-  constructor(state: PassState) {
+  constructor(state: ProvingState) {
     this.state = state;
   }
 

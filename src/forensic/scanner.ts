@@ -45,6 +45,8 @@ const digitsMax = 15;
 export class EntryScanner {
   at = 0;
   cause: string | null = null;
+  /** After `scan` alone. */
+  prev = "";
   /** Content references of the data, in the order of the text. */
   references: ContentReference[] = [];
   /** Something in the data looks like a content reference and is none. */
@@ -69,7 +71,8 @@ export class EntryScanner {
   /** Is the whole text an entry? The fields are then those of the text. */
   scan(text: string): boolean {
     const prev = this.scanToPrev(text);
-    if (prev < 0 || !isDigest(text.slice(prev, prev + 64)) || !this.scanFromPrev(prev)) return false;
+    this.prev = text.slice(prev, prev + 64);
+    if (prev < 0 || !isDigest(this.prev) || !this.scanFromPrev(prev)) return false;
     return accepts(() => {
       parseStream(this.stream, "stream");
       parseType(this.type, "type");

@@ -217,7 +217,8 @@ function middleOf(name: string): string {
   return [middleStart, JSON.stringify(name), middleEnd].join("");
 }
 
-function newState(name: string, number: number | null, rowRev: unknown, rowSeq: unknown): StreamState {
+/** A stream without entries so far. */
+export function newState(name: string, number: number | null, rowRev: unknown, rowSeq: unknown): StreamState {
   const positions =
     typeof rowRev === "number" && rowRev >= revisionsPerPage ? new Float64Array(revisionsPerPage) : null;
   const special = name === journalStream || name.startsWith("journal/") || name.includes("\ufffd");

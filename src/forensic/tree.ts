@@ -27,6 +27,15 @@ export interface TreePart {
   readonly times: Float64Array;
 }
 
+/** Entries one behind the other, as far as the tree needs them. */
+export interface ProvedEntries {
+  readonly from: number;
+  readonly count: number;
+  readonly ids: string;
+  readonly times: Float64Array;
+  readonly nodes: readonly string[];
+}
+
 /** Takes ids in order, from `first` on. */
 export class TreeWalk {
   private readonly first: number;
@@ -60,6 +69,22 @@ export class TreeWalk {
     if (++this.next === this.stop) this.reach(at);
   }
 
+  /** Takes entries that were proved apart: their ids (64 hex digits each, joined), their times, and the roots of each 256
+   *  of them from a multiple of 256 on. */
+  take({ from, count, ids, times, nodes }: ProvedEntries): void {
+    let whole = 0;
+    for (let row = 0; row < count; row++) {
+      const isWhole = (from + row) % nodeWidth === 0 && row + nodeWidth <= count;
+      const root = isWhole ? nodes[whole++] : undefined;
+      // A size that was asked for may lie among them.
+      if (root !== undefined && this.next === from + row && this.stop === this.next + nodeWidth && !this.lost) {
+        this.next += nodeWidth;
+        row += nodeWidth - 1;
+        this.reach(times[row]!, root);
+      } else this.add(from + row, ids.slice(row * 64, row * 64 + 64), times[row]!);
+    }
+  }
+
   /** The next entry cannot be read: nothing behind it has a root. */
   lose(): void {
     this.lost = true;
@@ -79,9 +104,9 @@ export class TreeWalk {
     };
   }
 
-  private reach(at: number): void {
+  private reach(at: number, root?: string): void {
     if (this.next % nodeWidth === 0) {
-      this.nodes.push(rootOfNodeWidth(this.ids));
+      this.nodes.push(root ?? rootOfNodeWidth(this.ids));
       this.ids = [];
     }
     if (this.next === this.sizes[this.marked]) {

@@ -40,7 +40,7 @@ export class TypeTable {
   private readonly byNumber = new Map<unknown, TypeState>();
 
   async load(reader: RawReader, findings: Findings): Promise<void> {
-    const names = new Set<string>();
+    const byName = new Map<string, TypeState>();
     for (const { id, name } of await reader.types()) {
       const where = `types ${String(id)}`;
       try {
@@ -51,10 +51,10 @@ export class TypeTable {
         continue;
       }
       const type = name as string; // parsed just above
-      if (names.has(type)) findings.add("E_COLUMN", { where, message: "two rows have the same name", have: type });
-      names.add(type);
-      if (typeof id === "number")
-        this.byNumber.set(id, {
+      const twin = byName.get(type);
+      if (twin !== undefined) findings.add("E_COLUMN", { where, message: "two rows have the same name", have: type });
+      if (typeof id === "number") {
+        const state = twin ?? {
           name: type,
           number: id,
           ending: `],"type":"${type}","v":1}`,
@@ -62,8 +62,10 @@ export class TypeTable {
           version: 1,
           shapes: new Shapes(),
           used: false,
-        });
-      else findings.add("E_TYPE", { where, message: "id must be an integer", have: id });
+        };
+        byName.set(type, state);
+        this.byNumber.set(id, state);
+      } else findings.add("E_TYPE", { where, message: "id must be an integer", have: id });
     }
   }
 
@@ -77,9 +79,16 @@ export class TypeTable {
     for (const type of this.byNumber.values()) if (type.name === name) type.used = true;
   }
 
+  /** The types that were used since it was asked last. */
+  takeUsed(): { readonly number: number; readonly name: string }[] {
+    const used = [...new Set(this.byNumber.values())].filter((type) => type.used);
+    for (const type of used) type.used = false;
+    return used.map(({ number, name }) => ({ number, name }));
+  }
+
   /** Reports rows that no entry uses. */
   compare(findings: Findings): void {
-    for (const { number, name, used } of this.byNumber.values()) {
+    for (const { number, name, used } of new Set(this.byNumber.values())) {
       if (!used)
         findings.add("E_COLUMN", {
           where: `types ${number}`,

@@ -1,7 +1,7 @@
 /** Is a journal intact? Reads stored rows through the raw reader port and trusts nothing but the format.
  *  Invariants: it writes nothing; it shares the format code with the writer and nothing else; what the store itself says
  *  is wrong comes before any verdict on content; a damaged page ends the reading, never the report. */
-import { LedgerError } from "../kernel/errors.js";
+import { invariant, LedgerError } from "../kernel/errors.js";
 import type { RawEntry, RawProblem, RawReader } from "../journal/raw-reader.js";
 import { Checkpoints } from "./checkpoints.js";
 import type { JournalRead } from "./checkpoints.js";
@@ -9,6 +9,7 @@ import { conclude } from "./conclude.js";
 import type { Checked } from "./conclude.js";
 import { ContentTable } from "./contents.js";
 import { Explainer } from "./explain.js";
+import { lastPosition } from "./extent.js";
 import { Findings } from "./findings.js";
 import type { Sight } from "./findings.js";
 import { JournalEvents } from "./journal-events.js";
@@ -17,6 +18,8 @@ import type { Settings, VerifyOptions, VerifyProgress } from "./options.js";
 import { PassState, Prover } from "./pass.js";
 import type { PassParts } from "./pass.js";
 import type { VerifyReport } from "./report.js";
+import { RangePass, stoppedBy } from "./ranges-pass.js";
+import type { RangeWorkers } from "./ranges.js";
 import { EntryScanner } from "./scanner.js";
 import { StreamTable } from "./streams.js";
 import { Roots, TreeWalk } from "./tree.js";
@@ -33,11 +36,50 @@ const quickEntries = 256;
 /** Verifies a journal. Findings are in the report, never thrown; only a reader that fails for another reason than damage
  *  (`STORE_BUSY`, `STORE_UNAVAILABLE`), an abort or bad options throw. @public */
 export async function verify(reader: RawReader, options: VerifyOptions = {}): Promise<VerifyReport> {
-  const settings = parseVerifyOptions(options);
-  const findings = new Findings(settings.findingsMax);
+  const { onProgress, ...settings } = parseVerifyOptions(options);
   const files = settings.evidence ? await reader.evidence() : [];
-  const checked = await new Verification(reader, settings, findings).run();
-  return conclude(reader, { files, unchanged: await reader.unchanged() }, checked, findings);
+  const checked = await check(reader, { ...settings, onProgress: growing(onProgress) });
+  return conclude(reader, { files, unchanged: await reader.unchanged() }, checked, checked.parts.findings);
+}
+
+/** With the help that there is, and again without it where that does not get through. */
+async function check(reader: RawReader, settings: Settings): Promise<Checked> {
+  const { level, workers: start, onProgress } = settings;
+  const isFull = level === "full";
+  const size = isFull && (start !== null || onProgress !== undefined) ? await sizeOf(reader) : 0;
+  const workers = isFull && !reader.copied ? (start?.(size) ?? null) : null;
+  try {
+    const checked = workers === null ? null : await new Verification(reader, settings, size).run(workers);
+    if (checked !== null) return checked;
+  } finally {
+    await workers?.close();
+  }
+  const checked = await new Verification(reader, settings, size).run(null);
+  invariant(checked !== null, "a verification without help must come to an end");
+  return checked;
+}
+
+/** How many entries there are to be read; 0 when that cannot be said. */
+async function sizeOf(reader: RawReader): Promise<number> {
+  try {
+    return (await lastPosition(reader)) + 1;
+  } catch (error) {
+    if (error instanceof LedgerError) return 0; // whoever reads the entries meets it again
+    throw error;
+  }
+}
+
+/** Progress that never goes back, even when a verification starts over. */
+function growing(onProgress: Settings["onProgress"]): Settings["onProgress"] {
+  const shown = { entries: -1, contents: -1 };
+  return (
+    onProgress &&
+    ((progress) => {
+      if (progress.done <= shown[progress.phase]) return;
+      shown[progress.phase] = progress.done;
+      onProgress(progress);
+    })
+  );
 }
 
 /** One run over one reader. */
@@ -50,17 +92,19 @@ class Verification {
   private readonly checkpoints: Checkpoints;
   private state: PassState;
   private explainer: Explainer;
-  private size = 0;
+  private size: number;
   private checked = 0;
   private entriesRead = false;
   private roots: Roots | null = null;
   private root: string | null = null;
   private nodes: number | null = null;
 
-  constructor(reader: RawReader, settings: Settings, findings: Findings) {
+  constructor(reader: RawReader, settings: Settings, size: number) {
+    const findings = new Findings(settings.findingsMax);
     this.reader = reader;
     this.settings = settings;
     this.findings = findings;
+    this.size = size;
     const contents = new ContentTable(findings, settings.level === "full" ? 1 : null);
     this.parts = { reader, findings, streams: new StreamTable(reader, findings), types: new TypeTable(), contents };
     this.journal = new JournalEvents(findings, contents);
@@ -69,17 +113,23 @@ class Verification {
     this.explainer = new Explainer(this.state, this.journal);
   }
 
-  /** Runs every check; stops reading where the store is damaged. */
-  async run(): Promise<Checked> {
+  /** Runs every check; stops reading where the store is damaged. Null when the workers' help does not get through: then it is
+   *  to be run again without. */
+  async run(workers: RangeWorkers | null): Promise<Checked | null> {
+    // They start while the rest of the store is looked at.
+    const ranges =
+      workers === null
+        ? null
+        : new RangePass(workers, { size: this.size, now: this.now(), signal: this.settings.signal });
     // The pages of the entries are shown to be whole by reading them; the store is asked for its own opinion when they are not.
     const problems = await this.reader.problems("but-entries");
     this.addProblems(problems, []);
     try {
-      // Counting is a scan of its own: the full level counts what it reads, unless somebody watches.
-      if (this.settings.level === "quick" || this.settings.onProgress !== undefined)
-        this.size = await this.reader.entryCount();
+      // Counting is a scan of its own: the full level counts what it reads.
+      if (this.settings.level === "quick") this.size = await this.reader.entryCount();
       await this.parts.types.load(this.reader, this.findings);
-      await (this.settings.level === "quick" ? this.quick() : this.full());
+      if (this.settings.level === "quick") await this.quick();
+      else if (!(await this.full(ranges))) return null;
     } catch (error) {
       this.reportUnreadable(error, problems);
       this.size = await this.reader.entryCount().catch(() => this.checked);
@@ -127,13 +177,14 @@ class Verification {
     this.findings.add("E_SCHEMA", { message: `${error.message}; ${reached}` });
   }
 
-  private async full(): Promise<void> {
+  private async full(ranges: RangePass | null): Promise<boolean> {
     const { streams, types, contents } = this.parts;
     await streams.load();
     const tree = new TreeWalk(0, await this.checkpoints.sizes());
     this.state = this.startAt(0, tree);
     this.explainer = new Explainer(this.state, this.journal);
-    await this.entries(null);
+    if (ranges === null) await this.entries(-1);
+    else if (!(await this.join(ranges))) return false;
     this.entriesRead = true;
     this.size = this.checked;
     this.checkEnd();
@@ -145,6 +196,7 @@ class Verification {
       (done) => this.progress("contents", done, contents.count),
     );
     await this.compareTree(tree);
+    return true;
   }
 
   private async compareTree(tree: TreeWalk): Promise<void> {
@@ -172,17 +224,33 @@ class Verification {
       this.state = this.startAt(tail);
       this.explainer = new Explainer(this.state, this.journal);
     }
-    await this.entries(tail === 0 ? null : tail - 1);
+    await this.entries(tail - 1);
     this.checkEnd();
     await this.checkpoints.compareLast(this.read(false, null));
   }
 
-  /** Judges what follows as if everything before were unread. */
-  private startAt(first: number, tree: TreeWalk | null = null): PassState {
-    return new PassState(this.parts, first, this.settings.now ?? Number.POSITIVE_INFINITY, tree);
+  private join(ranges: RangePass): Promise<boolean> {
+    return ranges.run({
+      state: this.state,
+      check: (rows) => this.check(rows),
+      onJoined: (entries) => {
+        this.checked += entries;
+        this.progress("entries", this.checked, this.size);
+      },
+    });
   }
 
-  private async entries(from: number | null): Promise<void> {
+  /** Judges what follows as if everything before were unread. */
+  private startAt(first: number, tree: TreeWalk | null = null): PassState {
+    return new PassState(this.parts, first, this.now(), tree);
+  }
+
+  private now(): number {
+    return this.settings.now ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Checks the rows behind a position. */
+  private async entries(from: number): Promise<void> {
     let limit = rowsPerRead;
     for (let after = from; ;) {
       const rows = await this.page(after, limit);
@@ -194,9 +262,9 @@ class Verification {
       this.progress("entries", this.checked, this.size);
       if (rows.length < limit) return;
       const last = this.state.next - 1;
-      if (last <= (after ?? -1)) {
+      if (last <= after) {
         this.findings.add("E_TYPE", {
-          where: `entries after #${after ?? -1}`,
+          where: `entries after #${after}`,
           message: "reading cannot go on: no row of the page has a later position",
         });
         return;
@@ -206,12 +274,11 @@ class Verification {
   }
 
   /** A page of rows; null where it cannot be read and a smaller one may get further. */
-  private async page(after: number | null, limit: number): Promise<readonly RawEntry[] | null> {
+  private async page(after: number, limit: number): Promise<readonly RawEntry[] | null> {
     const { signal } = this.settings;
-    if (signal?.aborted === true)
-      throw new LedgerError("ABORTED", "the verification was stopped", { cause: signal.reason });
+    if (signal?.aborted === true) throw stoppedBy(signal);
     try {
-      return await this.reader.entries(after, limit);
+      return await this.reader.entries(after < 0 ? null : after, limit);
     } catch (error) {
       if (isDamage(error) && limit > 1) return null;
       throw error;

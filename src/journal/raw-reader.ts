@@ -75,6 +75,10 @@ export interface RawCheckpoint {
   readonly note: unknown;
 }
 
+/** How much a store says of itself. `but-entries`: without a check of the pages of the entries, which takes as long as
+ *  reading them; then reading them shows whether they are whole. `schema`: identifiers, tables and triggers alone. @public */
+export type RawProblemPart = "all" | "but-entries" | "schema";
+
 /** Stored rows at one consistent position. Lists come in key order, in pages: pass the last key of the page before. */
 export interface RawReader {
   readonly location: string;
@@ -84,9 +88,8 @@ export interface RawReader {
   evidence(): Promise<readonly EvidenceFile[]>;
   /** Are the files still those that were opened, of the same size and last changed at the same time? */
   unchanged(): Promise<boolean>;
-  /** Identifiers, tables, triggers, storage classes and pages; always first. `but-entries`: without a check of the pages of
-   *  the entries, which takes as long as reading them; then reading them shows whether they are whole. */
-  problems(part?: "all" | "but-entries"): Promise<readonly RawProblem[]>;
+  /** Identifiers, tables, triggers, storage classes and pages; always first. */
+  problems(part?: RawProblemPart): Promise<readonly RawProblem[]>;
   /** How many entry rows there are. */
   entryCount(): Promise<number>;
   entries(after: number | null, limit: number, asBytes?: boolean): Promise<readonly RawEntry[]>;

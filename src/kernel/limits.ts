@@ -43,6 +43,9 @@ export const batchBytesMax: number = 16 * 1024 * 1024;
 export const queueCommandsMax: number = 10_000;
 export const queueBytesMax: number = 64 * 1024 * 1024;
 
+/** Threads that check entries in one verification. */
+export const verifyWorkersMax: number = 64;
+
 export const listLimitDefault: number = 100;
 export const listLimitMax: number = 10_000;
 

@@ -56,6 +56,13 @@ const packages: Readonly<Record<string, { readonly where: string; readonly allow
   "fast-check": { where: "src/testing", allows: /^src\/testing\// },
 };
 
+const indexFiles: readonly string[] = [
+  "src/index.ts",
+  "src/open-ledger.ts",
+  "src/verify-worker.ts",
+  "src/verify-workers.ts",
+];
+
 /** Zones without I/O, and the only builtins that they may use. */
 const pureZones: readonly Zone[] = ["kernel", "journal", "projections", "commands"];
 const pureBuiltins: readonly string[] = ["node:buffer", "node:crypto", "node:util"];
@@ -200,9 +207,9 @@ function zoneOf(file: string): Zone | undefined {
   const parts = file.split("/");
   if (parts[0] === "projections") return "projections";
   if (parts[0] !== "src") return undefined;
-  // `open-ledger.ts` is the part of the index that chooses a store; the index itself is a list of names.
+  // The index itself is a list of names; beside it stand its parts that choose a store.
   if (parts.length === 2) {
-    if (file === "src/index.ts" || file === "src/open-ledger.ts") return "index";
+    if (indexFiles.includes(file)) return "index";
     return file === "src/postgres.ts" ? "postgres" : undefined;
   }
 

@@ -4,8 +4,10 @@ import { verify } from "../../src/forensic/index.js";
 import type { FindingCode, VerifyOptions, VerifyReport } from "../../src/forensic/index.js";
 import { canonicalize } from "../../src/kernel/canonical.js";
 import type { RawContent, RawEntry } from "../../src/journal/raw-reader.js";
+import { RangeProver } from "../../src/forensic/ranges-prover.js";
+import type { RangeWorkers } from "../../src/forensic/ranges.js";
 import { arrayRawReader } from "../../src/testing/array-raw-reader.js";
-import type { RawRows } from "../../src/testing/array-raw-reader.js";
+import type { ArrayRawReaderOptions, RawRows } from "../../src/testing/array-raw-reader.js";
 import { fieldsOf, RawJournal, resealAfter, sealed } from "../../src/testing/raw-journal.js";
 
 export const start: number = Date.UTC(2026, 0, 1);
@@ -108,14 +110,29 @@ export function otherRows(): RawRows {
   return journal.rows;
 }
 
-/** Verifies rows, twice: with the cheap step and without it. Both must see the same. */
+/** Verifies rows, three times: with the cheap step, without it, and in ranges. All must see the same. */
 export async function verifyRows(rows: RawRows, options: VerifyOptions = {}): Promise<VerifyReport> {
   const quickly = await verify(arrayRawReader(rows), options);
   const slowly = await verify(arrayRawReader(rows, { asBytes: true }), options);
   const shown = JSON.stringify([quickly.findings, quickly.checked, quickly.head, quickly.verdict, quickly.failures]);
   const again = JSON.stringify([slowly.findings, slowly.checked, slowly.head, slowly.verdict, slowly.failures]);
   if (shown !== again) throw new Error(`the cheap step and the slow look must see the same:\n${shown}\n${again}`);
+  const rangeEntries = Math.min(48, Math.ceil(rows.entries.length / 5));
+  const apart = await verify(arrayRawReader(rows), { ...options, workers: () => rangesOf(rows, rangeEntries) });
+  if (JSON.stringify(apart) !== JSON.stringify(quickly))
+    throw new Error(`ranges must give the same report:\n${JSON.stringify(quickly)}\n${JSON.stringify(apart)}`);
   return quickly;
+}
+
+/** Workers that prove ranges of rows in this thread, and hand over what they proved as threads do. */
+export function rangesOf(rows: RawRows, rangeEntries: number, options: ArrayRawReaderOptions = {}): RangeWorkers {
+  const prover = RangeProver.open(arrayRawReader(rows, options));
+  return {
+    count: 2,
+    rangeEntries,
+    prove: async (range) => structuredClone(await (await prover).prove(range)),
+    close: async () => {},
+  };
 }
 
 /** The codes of a report, each with its position: `E_ID#17`. */

@@ -1,8 +1,10 @@
 /** `runledger verify`: is it intact? Reads stored rows and writes nothing. */
+import { availableParallelism } from "node:os";
 import type { Command } from "commander";
 import { formatReport, verify } from "../../forensic/index.js";
 import type { VerifyLevel, VerifyReport } from "../../forensic/index.js";
-import { jsonOption, ledgerOption } from "../arguments.js";
+import { verifyWorkers } from "../../index.js";
+import { jsonOption, ledgerOption, wholeNumber } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
 import { escapeSentence } from "../escape.js";
 import { UsageError } from "../exit.js";
@@ -13,6 +15,7 @@ import type { Style, Terminal } from "../terminal.js";
 interface VerifyVerbOptions extends CommonOptions {
   readonly quick?: true;
   readonly full?: true;
+  readonly workers?: number;
 }
 
 const moreHelp = `
@@ -31,6 +34,11 @@ export function addVerify(program: Command, line: CommandLine): void {
     .option(...ledgerOption)
     .option("--quick", "the first entry and the last ones only")
     .option("--full", "everything (default)")
+    .option(
+      "--workers <n>",
+      "threads that check a large ledger (default: 2 where there are processors for them)",
+      wholeNumber("--workers", 1, 64),
+    )
     .option(...jsonOption)
     .addHelpText("after", moreHelp)
     .action((file: string | undefined, options: VerifyVerbOptions) => check(line, file, options));
@@ -42,10 +50,13 @@ async function check(line: CommandLine, argument: string | undefined, options: V
     throw new UsageError("the ledger is named either with --ledger or without");
   const level: VerifyLevel = options.quick ? "quick" : "full";
   const { terminal } = line;
-  const report = await withRawReader(terminal, ledgerFile(argument ?? options.ledger, line.env), (reader) =>
+  const file = ledgerFile(argument ?? options.ledger, line.env);
+  const workers = verifyWorkers(file, options.workers ?? Math.min(2, availableParallelism()));
+  const report = await withRawReader(terminal, file, (reader) =>
     verify(reader, {
       level,
       now: Date.now(),
+      workers,
       onProgress: ({ phase, done, total }) =>
         terminal.progress(`${grouped(done)} of ${grouped(total)} ${phase} verified`),
     }),

@@ -1,5 +1,5 @@
 /** What the store itself says is wrong, before any content is looked at: identifiers, schema, storage classes, pages. */
-import type { RawProblem } from "../../journal/raw-reader.js";
+import type { RawProblem, RawProblemPart } from "../../journal/raw-reader.js";
 import type { Connection } from "./connection.js";
 import { sqliteCode } from "./errors.js";
 import type { Header } from "./header.js";
@@ -10,14 +10,10 @@ import { shapeDifferences, storedIdentifier } from "./shape.js";
 const problemsMax = 100;
 
 /** All problems, identifiers and schema first: with another schema nothing below it can be trusted. */
-export function findProblems(
-  connection: Connection,
-  header: Header,
-  part: "all" | "but-entries",
-): readonly RawProblem[] {
+export function findProblems(connection: Connection, header: Header, part: RawProblemPart): readonly RawProblem[] {
   const problems = headerProblems(header);
   const readable = attempt(problems, "schema", () => problems.push(...schemaProblems(connection)));
-  if (!readable) return problems;
+  if (!readable || part === "schema") return problems;
   problems.push(...(part === "all" ? allPages(connection) : tablePages(connection, part)));
   attempt(problems, "entries", () => problems.push(...positionProblems(connection)));
   return problems;

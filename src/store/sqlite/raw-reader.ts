@@ -10,6 +10,7 @@ import type {
   RawEntry,
   RawNode,
   RawProblem,
+  RawProblemPart,
   RawReader,
   RawStream,
   RawStreamPage,
@@ -104,7 +105,7 @@ class SqliteRawReader implements RawReader {
     return this.readable.unchanged();
   }
 
-  async problems(part: "all" | "but-entries" = "all"): Promise<readonly RawProblem[]> {
+  async problems(part: RawProblemPart = "all"): Promise<readonly RawProblem[]> {
     this.check();
     const problems = findProblems(this.connection, this.readable.header, part);
     this.sound = problems.length === 0;

@@ -1,0 +1,70 @@
+/** Ranges of the entries, proved apart from each other: what is handed out, what comes back, and who does it.
+ *  Invariants: a proof holds no finding; whatever is taken for granted at the start of a stretch stands in it by name, and
+ *  counts for nothing until it was compared with what stands before (`ranges-join.ts`); a proof is plain data, and grows
+ *  with its range alone. */
+import type { TxMark } from "./pass.js";
+
+/** Entries `from` up to `to`, without `to`. @public */
+export interface EntryRange {
+  readonly from: number;
+  readonly to: number;
+  /** The time of whoever verifies: the first entry that is ahead of it is named. */
+  readonly now: number;
+}
+
+/** What was shown of a range, in order, with at least one row between two stretches. Rows that lie in none were not shown to
+ *  be right: whoever asked looks at them. Null: there is not one row a position, or rows cannot be read. @public */
+export type RangeProof = readonly ProvedStretch[] | null;
+
+/** Rows one behind the other, each shown to be right, given what the first ones of them say of the time before. @public */
+export interface ProvedStretch {
+  readonly from: number;
+  readonly count: number;
+  /** What the first entry names as the one before it, what tx it is of, when it was written. */
+  readonly previous: string;
+  readonly firstTx: TxMark;
+  /** The streams that occur, in the order in which they do: their numbers, how their entries go on behind `seq` (as
+   *  `StreamState`), revision and position of their last entry before (−1: none). */
+  readonly streams: {
+    readonly numbers: Float64Array;
+    readonly middles: readonly string[];
+    readonly revisions: Float64Array;
+    readonly lasts: Float64Array;
+  };
+  /** For each row the place of its stream among these. */
+  readonly places: Uint32Array;
+  /** The types that occur. */
+  readonly types: readonly { readonly number: number; readonly name: string }[];
+  /** The ids, 64 hex digits each, joined, and the times. */
+  readonly ids: string;
+  readonly times: Float64Array;
+  /** The roots of each 256 entries from a multiple of 256 on that lie in it whole, in hex. */
+  readonly nodes: readonly string[];
+  /** The causes that are named, 64 hex digits each, joined, and for each the first position of the tx that names it. */
+  readonly causes: string;
+  readonly causesBefore: Float64Array;
+  /** References to contents, in order: their digests, joined, and for each the row, the number and the size. */
+  readonly digests: string;
+  readonly references: Float64Array;
+  readonly lastTx: TxMark;
+  /** The first entry that is ahead of `now`. */
+  readonly ahead: { readonly position: number; readonly at: number } | null;
+}
+
+/** Those who prove ranges beside the caller, each with a reader of its own on the same rows. @public */
+export interface RangeWorkers {
+  /** How many ranges can be proved at the same time. */
+  readonly count: number;
+  /** How many entries a range has. */
+  readonly rangeEntries: number;
+  /** Rejects when whoever took it is gone. Ranges may be asked for ahead; each worker takes them in the order of asking. */
+  prove(range: EntryRange): Promise<RangeProof>;
+  /** Ends them; what was asked for and not answered is rejected. Closing twice is a no-op. */
+  close(): Promise<void>;
+}
+
+/** Starts workers for a journal of so many entries; null when they would cost more than they bring. @public */
+export type StartRangeWorkers = (entries: number) => RangeWorkers | null;
+
+/** Values a reference in `references`. */
+export const referenceValues = 3;

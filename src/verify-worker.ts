@@ -1,0 +1,40 @@
+/** What a thread of `verify-workers.ts` runs: it opens the ledger file at the path that it is given, proves the ranges that
+ *  it is sent, one after the other, and ends when it is told to.
+ *  Invariant: it answers each range in the order of asking, or is gone. */
+import { parentPort, workerData } from "node:worker_threads";
+import { RangeProver } from "./forensic/ranges-prover.js";
+import type { EntryRange, ProvedStretch } from "./forensic/ranges.js";
+import { invariant } from "./kernel/errors.js";
+import { openSqliteRawReader } from "./store/sqlite/raw-reader.js";
+
+const port = parentPort;
+invariant(port !== null, "this module runs in a thread of its own");
+const reader = await openSqliteRawReader(workerData as string); // as verify-workers.ts sends it
+// A copy is of another moment, and may be of another size.
+invariant(!reader.copied, "ranges are proved where the ledger is");
+await reader.problems("schema"); // rows of a sound schema are read in fewer values
+const prover = await RangeProver.open(reader);
+
+let last = Promise.resolve();
+let ended = false;
+port.on("message", (range: EntryRange | null) => {
+  ended ||= range === null;
+  last = last.then(() => (range === null ? end() : answer(range)));
+});
+
+async function answer(range: EntryRange): Promise<void> {
+  if (ended) return;
+  const proof = await prover.prove(range);
+  port!.postMessage(proof, proof === null ? [] : proof.flatMap(buffersOf));
+}
+
+async function end(): Promise<void> {
+  await reader.close();
+  port!.close();
+}
+
+/** What is handed over instead of copied. */
+function buffersOf({ streams, places, times, causesBefore, references }: ProvedStretch): ArrayBuffer[] {
+  const arrays = [streams.numbers, streams.revisions, streams.lasts, places, times, causesBefore, references];
+  return arrays.map(({ buffer }) => buffer as ArrayBuffer); // each array was made with a buffer of its own
+}

@@ -1,0 +1,97 @@
+/** Threads that prove ranges of a ledger file for `verify`, each with a reader of its own.
+ *  Invariants: a thread that is gone rejects what it was asked and everything after; no thread outlives `close`; what a
+ *  thread may take of memory has a limit. */
+import { Worker } from "node:worker_threads";
+import type { EntryRange, RangeProof, RangeWorkers, StartRangeWorkers } from "./forensic/ranges.js";
+import { verifyWorkersMax } from "./kernel/limits.js";
+import { parseInteger } from "./kernel/members.js";
+import { parseLocation } from "./store/sqlite/location.js";
+
+/** Entries a range: some 6 MiB of rows, and 2 MiB of proof. */
+const rangeEntries = 16_384;
+/** Below this a thread takes longer to start than it saves. */
+const entriesMin = 100_000;
+const resourceLimits = { maxOldGenerationSizeMb: 192 };
+
+/** Starts so many threads for the ledger file at a path when `verify` has enough for them to do: pass it as `workers`. One
+ *  is none: then everything is done where `verify` was called. @public */
+export function verifyWorkers(path: string, count: number): StartRangeWorkers {
+  const location = parseLocation(path);
+  parseInteger(count, "count", 1, verifyWorkersMax);
+  return (entries) => (count === 1 || entries < entriesMin ? null : new Threads(location, count));
+}
+
+class Threads implements RangeWorkers {
+  readonly count: number;
+  readonly rangeEntries: number = rangeEntries;
+  private readonly threads: readonly Thread[];
+  private closing: Promise<void> | null = null;
+
+  constructor(location: string, count: number) {
+    this.count = count;
+    this.threads = Array.from({ length: count }, () => new Thread(location));
+  }
+
+  /** Whoever has least to do takes it. */
+  prove(range: EntryRange): Promise<RangeProof> {
+    return this.threads.reduce((least, each) => (each.waiting < least.waiting ? each : least)).prove(range);
+  }
+
+  close(): Promise<void> {
+    this.closing ??= Promise.all(this.threads.map((thread) => thread.close())).then(() => {});
+    return this.closing;
+  }
+}
+
+interface Waiting {
+  readonly resolve: (proof: RangeProof) => void;
+  readonly reject: (reason: Error) => void;
+}
+
+class Thread {
+  private readonly worker: Worker;
+  /** Who waits for an answer, in the order of asking. */
+  private readonly asked: Waiting[] = [];
+  private readonly ended: Promise<void>;
+  private gone: Error | null = null;
+
+  constructor(location: string) {
+    const worker = new Worker(new URL("./verify-worker.js", import.meta.url), { workerData: location, resourceLimits });
+    this.worker = worker;
+    this.ended = new Promise((resolve) => {
+      worker.once("exit", (code) => {
+        this.end(new Error(`the thread ended with ${code}`));
+        resolve();
+      });
+    });
+    worker.on("message", (proof: RangeProof) => this.asked.shift()?.resolve(proof));
+    worker.on("messageerror", (error) => this.end(error));
+    worker.on("error", (error: Error) => this.end(error));
+  }
+
+  get waiting(): number {
+    return this.asked.length;
+  }
+
+  prove(range: EntryRange): Promise<RangeProof> {
+    if (this.gone !== null) return Promise.reject(this.gone);
+    this.send(range);
+    return new Promise((resolve, reject) => this.asked.push({ resolve, reject }));
+  }
+
+  /** Lets it end by itself, after the range that it is at: whoever stops a thread inside SQLite may stop the process. */
+  close(): Promise<void> {
+    this.end(new Error("the thread was closed"));
+    this.send(null);
+    return this.ended;
+  }
+
+  private send(message: EntryRange | null): void {
+    this.worker.postMessage(message); // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread, no window
+  }
+
+  private end(reason: Error): void {
+    this.gone ??= reason;
+    for (const { reject } of this.asked.splice(0)) reject(this.gone);
+  }
+}
