@@ -32,6 +32,7 @@ export type {
   AppendLabels,
   AppendOptions,
   AppendResult,
+  ConsumerStatus,
   Diagnostic,
   EraseOptions,
   ErasedContent,

@@ -1,4 +1,5 @@
 /** The one place that chooses a store by its location. */
+import { hostname } from "node:os";
 import { types } from "node:util";
 import { Ledger } from "./api/ledger.js";
 import { Areas } from "./engine/areas.js";
@@ -73,6 +74,7 @@ export async function openLedger(location: string | Store, options: LedgerOption
       busyTimeoutMs,
       randomBytes: options.testing?.randomBytes ?? randomBytes,
       redact: options.redact,
+      holder: `${hostname().slice(0, 100)}:${process.pid}`,
       onEvent,
     });
     return new Ledger(engine, ownsStore && location !== "memory:" ? (count) => verifyWorkers(location, count) : null);

@@ -11,11 +11,12 @@ import { canonicalize } from "../kernel/canonical.js";
 import type { SignerKey } from "../journal/note-keys.js";
 import { decodeStored } from "../journal/stored.js";
 import type { RawReader } from "../journal/raw-reader.js";
-import type { EntryRow, Store, StoreHead, StoreTransaction } from "../journal/store.js";
+import type { EntryRow, Store, StoreTransaction } from "../journal/store.js";
 import type { Areas } from "./areas.js";
 import { beginWithin, isBusy } from "./begin.js";
 import { Checkpoints } from "./checkpoints.js";
 import type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "./checkpoints.js";
+import { consumerStatus } from "./consumer.js";
 import { checkKeyName } from "./keys.js";
 import { Erasing, prepareErasure } from "./erase.js";
 import { OwnEvents } from "./own-events.js";
@@ -66,6 +67,8 @@ export interface EngineOptions {
   readonly dedupe: boolean;
   readonly busyTimeoutMs: number;
   readonly randomBytes: RandomBytes;
+  /** How this process calls itself to others that find something taken. */
+  readonly holder: string;
   readonly redact: Redact | undefined;
   readonly onEvent: (event: Diagnostic) => void;
 }
@@ -83,13 +86,13 @@ export class Engine {
   private constructor(options: EngineOptions, opened: JournalOpened) {
     this.options = options;
     this.opened = opened;
-    this.subscriptions = new Subscriptions(options);
+    const own = new OwnEvents(opened);
+    this.subscriptions = new Subscriptions({ ...options, own });
     const onEvent = (event: Diagnostic): void => {
       if (event.type === "committed") this.subscriptions.committed(event.position);
       options.onEvent(event);
     };
     this.writer = new Writer({ ...options, onEvent });
-    const own = new OwnEvents(opened);
     const append = (prepared: PreparedAppend): Promise<unknown> => this.submit(prepared, undefined);
     this.checkpoints = new Checkpoints({ ...options, own, append });
     this.proofs = new Proofs(options.store, own);
@@ -189,13 +192,10 @@ export class Engine {
   async status(): Promise<LedgerStatus> {
     this.checkOpen();
     const { store, clock } = this.options;
-    const snapshot = await store.snapshot();
-    let head: StoreHead | null;
-    try {
-      head = await snapshot.head();
-    } finally {
-      await snapshot.release();
-    }
+    const { head, consumers } = await withSnapshot(store, async (reads) => ({
+      head: await reads.head(),
+      consumers: await reads.consumers(),
+    }));
     if (head === null) throw new LedgerError("STORE_DAMAGED", "the journal must have its first entry, found none");
     return {
       origin: this.opened.origin,
@@ -208,6 +208,7 @@ export class Engine {
       readOnly: store.readOnly,
       location: store.location,
       queue: this.writer.waiting(),
+      consumers: consumers.map((row) => consumerStatus(row, head)),
       store: await store.health(),
     };
   }

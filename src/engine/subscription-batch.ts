@@ -34,15 +34,18 @@ const batchSizeMax = 4 * 1024 * 1024;
 /** After so many entries without a full batch the reader gets what there is, and its caller a chance to end. */
 const lookedMax = 10_000;
 
+/** A batch, and the place behind it. */
+export interface ReadBatch {
+  readonly batch: SubscriptionBatch;
+  readonly place: Place;
+}
+
 /** Reads on from a place. `caughtUp`: nothing is behind the new one. A batch without events may end before that. */
-export async function readBatch(
-  source: BatchSource,
-  from: Place,
-): Promise<{ readonly batch: SubscriptionBatch; readonly place: Place }> {
+export async function readBatch(source: BatchSource, from: Place): Promise<ReadBatch> {
   const entries: LedgerEvent[] = [];
   let place = from;
   let size = 0;
-  const end = (caughtUp: boolean): { readonly batch: SubscriptionBatch; readonly place: Place } => ({
+  const end = (caughtUp: boolean): ReadBatch => ({
     batch: { entries, position: place.position, caughtUp },
     place,
   });

@@ -1,11 +1,13 @@
 /** A subscription: the loop that reads on from its place each time its reader asks.
  *  Invariants: one step at a time, in the order of asking; nothing is read that was not asked for; whatever ends it first
- *  is what the reader is told, once; when it has ended nothing of it is left behind: no timer, no listener. */
+ *  is what the reader is told, once; when it has ended nothing of it is left behind: no timer, no listener, no claim. */
 import { LedgerError } from "../kernel/errors.js";
-import { breathe, readBatch } from "./subscription-batch.js";
-import type { BatchSource, Place } from "./subscription-batch.js";
 import { snapshotWithin } from "./begin.js";
+import type { Consumer, ConsumerPlan } from "./consumer.js";
 import type { HeadWatch } from "./head-watch.js";
+import { breathe, readBatch } from "./subscription-batch.js";
+import type { BatchSource, Place, ReadBatch } from "./subscription-batch.js";
+import { placeBefore } from "./subscription-options.js";
 import type { SubscriptionPlan } from "./subscription-options.js";
 import type { Subscription, SubscriptionBatch } from "./types.js";
 
@@ -14,6 +16,8 @@ export interface SubscriptionSource extends Pick<BatchSource, "store" | "areas" 
   readonly heads: HeadWatch;
   /** From here on the subscription hears of its signal and of the end of the ledger; throws when that has come. */
   readonly enter: (subscription: PulledSubscription, signal: AbortSignal | undefined) => void;
+  /** Makes a consumer; the function hears when its claim is lost. */
+  readonly consumer: (plan: ConsumerPlan, lost: (error: LedgerError) => void) => Consumer;
   /** It no longer does. */
   readonly leave: (subscription: PulledSubscription, signal: AbortSignal | undefined) => void;
 }
@@ -27,6 +31,9 @@ export class PulledSubscription implements Subscription {
   /** The last step that was asked for; settles whether it succeeds or not. */
   private last: Promise<unknown> = Promise.resolve();
   private place: Place | null = null;
+  private consumer: Consumer | null = null;
+  /** What the reader has in hand. */
+  private handedOut: ReadBatch | null = null;
   /** Was a batch handed out that had caught up? */
   private live = false;
   private ended = false;
@@ -56,6 +63,7 @@ export class PulledSubscription implements Subscription {
   /** Waits until nothing is left of what has ended. */
   async settled(): Promise<void> {
     await this.last;
+    await this.letGo();
   }
 
   [Symbol.asyncIterator](): this {
@@ -71,13 +79,20 @@ export class PulledSubscription implements Subscription {
     if (this.ended) return;
     this.ended = true;
     this.error = error;
+    this.consumer?.stop();
     this.wake?.();
   }
 
+  private async letGo(): Promise<void> {
+    const { consumer } = this;
+    this.consumer = null;
+    await consumer?.release();
+    this.source.leave(this, this.plan.signal);
+  }
+
   private async step(): Promise<Step> {
-    const { signal } = this.plan;
     try {
-      if (!this.ended) this.source.enter(this, signal);
+      if (!this.ended) this.source.enter(this, this.plan.signal);
       while (!this.ended) {
         const batch = await this.read();
         if (batch !== null && !this.ended) return { done: false, value: batch };
@@ -89,7 +104,9 @@ export class PulledSubscription implements Subscription {
         throw error;
       }
     } finally {
-      this.source.leave(this, signal);
+      if (this.ended) await this.letGo();
+      // Between its steps only one with a claim has something to let go of.
+      else if (this.consumer === null) this.source.leave(this, this.plan.signal);
     }
     const error = this.error;
     this.error = null;
@@ -101,33 +118,45 @@ export class PulledSubscription implements Subscription {
   private async read(): Promise<SubscriptionBatch | null> {
     const { store, areas, busyTimeoutMs } = this.source;
     await breathe();
+    await this.acknowledge();
     this.place ??= await this.start();
-    const { batch, place } = await readBatch({ store, areas, busyTimeoutMs, ...this.plan }, this.place);
+    const read = await readBatch({ store, areas, busyTimeoutMs, ...this.plan }, this.place);
+    const { batch, place } = read;
     this.place = place;
     const isNews = batch.entries.length > 0 || (batch.caughtUp && !this.live);
     this.live ||= batch.caughtUp;
-    if (isNews) return batch;
+    if (isNews) {
+      this.handedOut = read;
+      return batch;
+    }
+    this.consumer?.moveTo(place);
     if (batch.caughtUp) await this.waitBehind(place.position);
     return null;
   }
 
   private async start(): Promise<Place> {
+    const { from, consumer } = this.plan;
+    if (consumer !== null) {
+      this.consumer = this.source.consumer(consumer, (error) => this.end(error));
+      return this.consumer.claim((reads) => placeBefore(from, reads));
+    }
     const snapshot = await snapshotWithin(this.source.store, this.source.busyTimeoutMs);
     try {
-      const head = await snapshot.head();
-      const end = head?.seq ?? -1;
-      const { from } = this.plan;
-      if (from === "head") return { position: end, id: head?.id ?? null };
-      const position = from === "start" ? -1 : from - 1;
-      if (position <= end) return { position, id: null };
-      throw new LedgerError(
-        "INVALID_ARGUMENT",
-        `options.from must be at most ${end + 1}, the next position to be written, found ${position + 1}`,
-        { details: { path: "options.from", expected: `at most ${end + 1}`, found: position + 1 } },
-      );
+      const place = await placeBefore(from, snapshot);
+      if (place instanceof LedgerError) throw place;
+      return place;
     } finally {
       await snapshot.release();
     }
+  }
+
+  /** Asking for more says that what was handed out is done with. Where nothing was for it, that can be said later. */
+  private async acknowledge(): Promise<void> {
+    const { handedOut } = this;
+    this.handedOut = null;
+    if (this.consumer === null || handedOut === null) return;
+    if (handedOut.batch.entries.length > 0) await this.consumer.acknowledge(handedOut.place);
+    else this.consumer.moveTo(handedOut.place);
   }
 
   private async waitBehind(position: number): Promise<void> {

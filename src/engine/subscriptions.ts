@@ -1,23 +1,26 @@
 /** The subscriptions of one ledger: what they share, and how they end with it. */
+import type { Clock } from "../kernel/clock.js";
 import { LedgerError } from "../kernel/errors.js";
-import type { Store } from "../journal/store.js";
 import { AbortWatch } from "./abort-watch.js";
 import type { Areas } from "./areas.js";
 import { snapshotWithin } from "./begin.js";
+import { Consumer } from "./consumer.js";
+import type { ConsumerSource } from "./consumer.js";
 import { HeadWatch } from "./head-watch.js";
+import { LeaseTime } from "./lease-time.js";
 import { PulledSubscription } from "./subscription.js";
 import { parseSubscription } from "./subscription-options.js";
 import type { SubscribeOptions, Subscription } from "./types.js";
 
-export interface SubscriptionsOptions {
-  readonly store: Store;
+export interface SubscriptionsOptions extends Omit<ConsumerSource, "time"> {
   readonly areas: Areas;
-  readonly busyTimeoutMs: number;
+  readonly clock: Clock;
 }
 
 export class Subscriptions {
   private readonly options: SubscriptionsOptions;
   private readonly heads: HeadWatch;
+  private readonly time: LeaseTime;
   /** Those that wait for something, or hold something. */
   private readonly entered = new Set<PulledSubscription>();
   private readonly aborts = new AbortWatch<PulledSubscription>((subscription, signal) =>
@@ -27,16 +30,24 @@ export class Subscriptions {
 
   constructor(options: SubscriptionsOptions) {
     this.options = options;
+    this.time = new LeaseTime(options.clock);
     this.heads = new HeadWatch(() => readHeadPosition(options));
   }
 
   open(options: SubscribeOptions): Subscription {
+    const consumers = { ...this.options, time: this.time };
     const plan = parseSubscription(options);
+    if (plan.consumer !== null && this.options.store.readOnly)
+      throw new LedgerError(
+        "READ_ONLY",
+        "a ledger must be open for writing to keep a consumer, found it open read-only",
+      );
     return new PulledSubscription(
       {
         ...this.options,
         heads: this.heads,
         enter: (subscription, signal) => this.enter(subscription, signal),
+        consumer: (consumer, lost) => new Consumer(consumers, consumer, lost),
         leave: (subscription, signal) => this.leave(subscription, signal),
       },
       plan,

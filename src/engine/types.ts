@@ -257,9 +257,20 @@ export interface ReadStreamOptions {
 /** What to follow, and how. @public */
 export interface SubscribeOptions {
   /** The first position to hand out; `"start"` (default) is 0, `"head"` what comes after the journal's last event at the
-   *  first `next()`. A position beyond the next one to be written is refused. With a consumer that is known it is not
-   *  used, unless `reset` is given. */
+   *  first `next()`. A position beyond the next one to be written is refused. A consumer that is known goes on from where
+   *  it was instead, unless `reset` is given. */
   readonly from?: number | "head" | "start";
+  /** The name of a durable consumer, made with its first use: a letter, then letters, digits, `_`, `.` or `-`. Asking for
+   *  the next batch acknowledges the last one, on disk before anything else is read; what was handed out and not
+   *  acknowledged comes again, to whoever comes next. One owner at a time: `OWNER_ACTIVE` tells the others who and until
+   *  when. Needs a ledger that is open for writing (`READ_ONLY`). */
+  readonly consumer?: string;
+  /** How long others wait for the name when its owner dies, 1 ms to 24 h. Default 30,000. It is renewed at half of that while
+   *  the owner lives; an owner that was held up for longer has lost it (`FENCED`) and must not go on. */
+  readonly leaseMs?: number;
+  /** Begin anew at `from`, whatever was acknowledged: the way on when the journal no longer is what the consumer has read
+   *  (`FENCED`), after a restore for one. */
+  readonly reset?: boolean;
   /** Filters; all that are given must agree. When none is given, the journal's own events, receipts
    *  (`receipt.recorded`) and refusals (`fence.refused`) are left out. */
   readonly streams?: readonly string[];
@@ -268,7 +279,8 @@ export interface SubscribeOptions {
   /** At most so many events at once, 1 to 10,000. Default 100. A batch also ends with about 4 MiB of entries. */
   readonly batch?: number;
   readonly unknown?: UnknownEvents;
-  /** Ends it: the `next()` that waits, or the one after, throws `ABORTED`. */
+  /** Ends it: the `next()` that waits, or the one after, throws `ABORTED`. The batch in hand is not acknowledged, and a
+   *  consumer's name is free when that `next()` has settled. */
   readonly signal?: AbortSignal;
 }
 
@@ -287,10 +299,24 @@ export interface SubscriptionBatch {
  *  called for is still in the store. A `next()` that waits keeps the process alive, and nothing else does. @public */
 export interface Subscription extends AsyncIterableIterator<SubscriptionBatch, undefined> {
   next(): Promise<IteratorResult<SubscriptionBatch, undefined>>;
-  /** Ends it and lets go of everything, also while a `next()` waits, which is then done. */
+  /** Ends it and lets go of everything, also while a `next()` waits, which is then done. The batch in hand is not
+   *  acknowledged. */
   return(): Promise<IteratorResult<SubscriptionBatch, undefined>>;
   [Symbol.asyncIterator](): Subscription;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A durable consumer, and who owns it. @public */
+export interface ConsumerStatus {
+  readonly name: string;
+  /** The last position that was acknowledged; −1 before the first. */
+  readonly position: number;
+  /** The number of entries behind it, those that its filter will leave out included. */
+  readonly lag: number;
+  /** Who claimed it last and did not give it back; null when nobody. */
+  readonly holder: string | null;
+  /** When that claim expires, or did, in ms since the epoch of engine time. */
+  readonly expiresAt: number | null;
 }
 
 /** How a ledger is. @public */
@@ -309,5 +335,7 @@ export interface LedgerStatus {
   readonly readOnly: boolean;
   readonly location: string;
   readonly queue: { readonly commands: number; readonly bytes: number };
+  /** The durable consumers, in the order of their names. */
+  readonly consumers: readonly ConsumerStatus[];
   readonly store: StoreHealth;
 }

@@ -53,8 +53,18 @@ export class Epochs {
 
   /** The first line of the checkpoint of so many entries: the origin, from incarnation 2 on with the incarnation. */
   lineOf(size: number): string {
-    const { incarnation } = last(this.incarnations, size);
+    const incarnation = this.incarnationOf(size);
     return incarnation === 1 ? this.origin : `${this.origin}/${incarnation}`;
+  }
+
+  /** The incarnation of the journal at so many entries. */
+  incarnationOf(size: number): number {
+    return last(this.incarnations, size).incarnation;
+  }
+
+  /** Did every restore since an incarnation keep what stood at a position then? */
+  isKept(position: number, incarnation: number): boolean {
+    return this.incarnations.every((epoch) => epoch.incarnation <= incarnation || epoch.since > position);
   }
 }
 
