@@ -8,9 +8,11 @@ import {
   verifyInclusion,
   verifyNote,
 } from "../../src/forensic/index.js";
+import { defineEvents, openLedger } from "../../src/index.js";
 import { formatCheckpoint } from "../../src/journal/checkpoint.js";
 import { formatSignerKey, parseSignerKey } from "../../src/journal/note-keys.js";
 import { signNote } from "../../src/journal/note.js";
+import { createMemoryStore } from "../../src/store/memory/store.js";
 import {
   acceptsConsistency,
   acceptsInclusion,
@@ -123,6 +125,40 @@ describe("the product and the worked example", () => {
 
     expect(verifyNote(note, [verifierKey])).toMatchObject([{ name: "example.com/orders", id: "9baf461a" }]);
     expect(parseCheckpoint(note)).toEqual({ origin: "example.com/orders", size: 4, root });
+  });
+
+  test("agree on every byte that is written", async () => {
+    const counting = (size: number): Uint8Array => Uint8Array.from({ length: size }, (_, index) => index);
+    let time = 1_767_225_600_000;
+    const order = defineEvents(
+      "order",
+      { open: true },
+      { "order.placed": { content: ["/note"] }, "order.shipped": {} },
+    );
+    const store = createMemoryStore();
+    const ledger = await openLedger(store, {
+      key: formatSignerKey("example.com/orders", counting(32)),
+      clock: { now: () => time, monotonic: () => time },
+      events: [order],
+      testing: { randomBytes: counting },
+    });
+    time = 1_767_225_601_500;
+    const placed = await ledger.append(
+      "order/17",
+      [{ type: "order.placed", data: { items: ["tea", "crème"], note: "ring twice\n", total: 12.5 } }],
+      { actor: "alice", meta: { tenant: "north" } },
+    );
+    time = 1_767_225_601_750;
+    const cause = { position: placed.position, id: placed.ids[0] ?? "" };
+    await ledger.append("order/17", [{ type: "order.shipped", data: { parcels: 1 } }], { cause, correlation: "17" });
+
+    const reader = await store.raw();
+    expect((await reader.entries(null, 9, true)).map(({ entry }) => String(entry))).toEqual(
+      entries.map(({ entry }) => entry),
+    );
+    expect((await ledger.prove(2, { size: 4 })).proof).toEqual(hashes("Inclusion of entry 2"));
+    expect((await ledger.consistency(3, 4)).proof).toEqual(hashes("Consistency of 3"));
+    expect((await ledger.checkpoint()).note).toBe(note);
   });
 
   test("agree on every byte of what is signed", () => {

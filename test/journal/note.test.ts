@@ -108,9 +108,9 @@ describe("a signed note", () => {
       "key",
     );
 
-    expect(signNote("example.com/orders\n4\nhRetYFltdPTpmDryJvfX/F7y1rbldFiLAKQrqy5bZ0k=\n", [key])).toBe(
-      "example.com/orders\n4\nhRetYFltdPTpmDryJvfX/F7y1rbldFiLAKQrqy5bZ0k=\n\n— example.com/orders " +
-        "m69GGmsXtlHo52WR3urJMOrrv5NEnEAEsIv1u+MD/a46ijmuiT9FUiVYiA9LH8ArZG5XA/1OhmBIOkmzXvTntgYQlgg=\n",
+    expect(signNote("example.com/orders\n4\nL/fCWp8F8ecWvD3DZylXEF3XhSqBASDhvJFAPz2Cp/o=\n", [key])).toBe(
+      "example.com/orders\n4\nL/fCWp8F8ecWvD3DZylXEF3XhSqBASDhvJFAPz2Cp/o=\n\n— example.com/orders " +
+        "m69GGhbqOCCWy0l3spXrRXYcuTWF+PE/6kfR/k/VkYwtBpHJdnobG5G6BbLB1bUPiDIhPZMdD7RSEuLmN8OYCme0TAM=\n",
     );
   });
 
