@@ -25,7 +25,7 @@ port.on("message", (range: EntryRange | null) => {
 async function answer(range: EntryRange): Promise<void> {
   if (ended) return;
   const proof = await prover.prove(range);
-  port!.postMessage(proof, proof === null ? [] : proof.flatMap(buffersOf));
+  port!.postMessage(proof, proof.stretches?.flatMap(buffersOf) ?? []);
 }
 
 async function end(): Promise<void> {

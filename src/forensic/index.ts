@@ -1,7 +1,7 @@
 /** `runledger/forensic`: reads only, trusts nothing. Every public name, one by one. */
 export { verify } from "./verify.js";
 export type { VerifyOptions, VerifyProgress } from "./verify.js";
-export type { EntryRange, ProvedStretch, RangeProof, RangeWorkers, StartRangeWorkers } from "./ranges.js";
+export type { EntryRange, RangeProof, RangeWorkers, StartRangeWorkers } from "./ranges.js";
 export { formatReport } from "./format-report.js";
 export type { Anchored, CheckLine, Verdict, VerifyLevel, VerifyReport } from "./report.js";
 export { findingKinds } from "./findings.js";

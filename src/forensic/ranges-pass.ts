@@ -6,7 +6,7 @@ import { LedgerError } from "../kernel/errors.js";
 import type { RawEntry } from "../journal/raw-reader.js";
 import type { PassState } from "./pass.js";
 import { joinStretch } from "./ranges-join.js";
-import type { ProvedStretch, RangeProof, RangeWorkers } from "./ranges.js";
+import type { ProvedRange, RangeProof, RangeWorkers } from "./ranges.js";
 
 /** Ranges that are proved or wait to be joined, for each worker. */
 const rangesAhead = 3;
@@ -34,7 +34,7 @@ export interface JoiningPass {
 export class RangePass {
   private readonly workers: RangeWorkers;
   private readonly journey: Journey;
-  /** What is being proved, in the order of the entries; null as well when whoever took it is gone. */
+  /** What is being proved, in the order of the entries; nothing is when whoever took it is gone. */
   private readonly proofs: Promise<RangeProof>[] = [];
   private askedTo = 0;
 
@@ -58,7 +58,7 @@ export class RangePass {
         if (signal?.aborted === true) throw stoppedBy(signal);
         const proof = await Promise.race([this.proofs.shift()!, stopped]);
         this.ask();
-        if (proof === null || !(await take(pass, proof, to))) return false;
+        if (!(await take(pass, proof, to))) return false;
       }
       return true;
     } catch (error) {
@@ -75,13 +75,15 @@ export class RangePass {
     while (this.askedTo < size && proofs.length < workers.count * rangesAhead) {
       const from = this.askedTo;
       this.askedTo = Math.min(from + workers.rangeEntries, size);
-      proofs.push(workers.prove({ from, to: this.askedTo, now }).catch(() => null));
+      proofs.push(workers.prove({ from, to: this.askedTo, now }).catch(() => ({ stretches: null })));
     }
   }
 }
 
 /** Takes what was proved up to a position, and looks at the rest up to there. */
-async function take(pass: JoiningPass, stretches: readonly ProvedStretch[], to: number): Promise<boolean> {
+async function take(pass: JoiningPass, proof: RangeProof, to: number): Promise<boolean> {
+  const { stretches } = proof as ProvedRange; // whoever proves does it with RangeProver
+  if (stretches === null) return false;
   for (const stretch of stretches) {
     if (!(await lookAt(pass, stretch.from)) || !(await joinStretch(pass.state, stretch))) return false;
     pass.onJoined(stretch.count);

@@ -4,7 +4,7 @@
 import { LedgerError } from "../kernel/errors.js";
 import type { RawEntry, RawReader } from "../journal/raw-reader.js";
 import { Findings } from "./findings.js";
-import type { EntryRange, ProvedStretch, RangeProof } from "./ranges.js";
+import type { EntryRange, ProvedRange, ProvedStretch } from "./ranges.js";
 import { Stretch } from "./ranges-stretch.js";
 import { TypeTable } from "./types.js";
 
@@ -28,7 +28,7 @@ export class RangeProver {
   }
 
   /** Proves what it can. */
-  async prove({ from, to, now }: EntryRange): Promise<RangeProof> {
+  async prove({ from, to, now }: EntryRange): Promise<ProvedRange> {
     const stretches: ProvedStretch[] = [];
     let stretch: Stretch | null = null;
     const end = (): void => {
@@ -38,14 +38,14 @@ export class RangeProver {
     };
     for (let next = from; next < to && stretches.length < stretchesMax; next += rowsPerRead) {
       const rows = await this.read(next, Math.min(rowsPerRead, to - next));
-      if (rows === null) return null;
+      if (rows === null) return { stretches: null };
       for (const row of rows) {
         stretch ??= Stretch.start(row, this.types, now);
         if (stretch?.prove(row) !== true) end();
       }
     }
     end();
-    return stretches;
+    return { stretches };
   }
 
   /** The rows of so many positions; null unless there is one of each. */

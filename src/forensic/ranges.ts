@@ -12,11 +12,19 @@ export interface EntryRange {
   readonly now: number;
 }
 
-/** What was shown of a range, in order, with at least one row between two stretches. Rows that lie in none were not shown to
- *  be right: whoever asked looks at them. Null: there is not one row a position, or rows cannot be read. @public */
-export type RangeProof = readonly ProvedStretch[] | null;
+/** What was shown of a range. Plain data: it goes from thread to thread as it is. @public */
+export interface RangeProof {
+  /** In order, with at least one row between two of them; their form is the verifier's own. Rows that lie in none were not
+   *  shown to be right: whoever asked looks at them. Null: there is not one row a position, or rows cannot be read. */
+  readonly stretches: readonly object[] | null;
+}
 
-/** Rows one behind the other, each shown to be right, given what the first ones of them say of the time before. @public */
+/** A proof as `RangeProver` makes it. */
+export interface ProvedRange extends RangeProof {
+  readonly stretches: readonly ProvedStretch[] | null;
+}
+
+/** Rows one behind the other, each shown to be right, given what the first ones of them say of the time before. */
 export interface ProvedStretch {
   readonly from: number;
   readonly count: number;

@@ -1,0 +1,90 @@
+/** Verifying with threads: real threads on real files, through the built library. */
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { content, openLedger } from "../../src/index.js";
+import type { EventReference, VerifyReport } from "../../src/index.js";
+import { runChild, startChild } from "./child.js";
+
+const entries = 120_001;
+const directory = mkdtempSync(join(tmpdir(), "ranges-"));
+const path = join(directory, "state.ledger");
+
+interface Told {
+  readonly report?: VerifyReport;
+  readonly error?: string;
+  readonly threads: number;
+  readonly ended: number;
+  readonly progress: readonly (readonly [done: number, total: number])[];
+}
+
+async function verifier(...args: readonly string[]): Promise<Told> {
+  const { code, stderr, lines } = await runChild("range-verifier.mjs", args);
+  expect([code, stderr]).toEqual([0, ""]);
+  return JSON.parse(lines.at(-1)!) as Told;
+}
+
+beforeAll(async () => {
+  const ledger = await openLedger(path);
+  let cause: EventReference | undefined;
+  for (let tx = 0; tx < 120; tx++) {
+    const streams = Array.from({ length: 10 }, (_, place) => ({
+      stream: `log/${(tx * 7 + place) % 40}`,
+      events: Array.from({ length: 100 }, (_, line) => ({
+        type: "log.said",
+        data: { tx, line, ...(line === 50 && { text: content(`said in ${tx} at ${place}`) }) },
+      })),
+    }));
+    const { position, ids } = await ledger.append(streams, { ...(cause !== undefined && { cause }) });
+    cause = { position, id: ids.at(-1)! };
+  }
+  await ledger.close();
+}, 120_000);
+
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+test("two threads give the report of one, with progress all along, and end", { timeout: 120_000 }, async () => {
+  const [alone, together] = [await verifier(path, "1"), await verifier(path, "2")];
+
+  expect(alone).toMatchObject({ threads: 0, report: { verdict: "OK", size: entries, findings: [] } });
+  expect(together).toMatchObject({ threads: 2, ended: 2 });
+  expect(together.report).toEqual(alone.report);
+  const { progress } = together;
+  expect(progress.length).toBeGreaterThan(6);
+  expect(progress.map(([done]) => done)).toEqual(progress.map(([done]) => done).sort((one, two) => one - two));
+  expect(progress.at(-1)).toEqual([entries, entries]);
+});
+
+test("a thread that is killed costs time and nothing else", { timeout: 120_000 }, async () => {
+  const told = await verifier(path, "2", "kill");
+
+  expect(told).toMatchObject({ threads: 2, ended: 2, report: { verdict: "OK", size: entries, findings: [] } });
+});
+
+test.each([
+  ["a verification that is stopped", "abort", "ABORTED"],
+  ["a hook that throws", "throw", "a hook that throws"],
+])("%s ends its threads", { timeout: 120_000 }, async (_, accident, error) => {
+  expect(await verifier(path, "2", accident)).toMatchObject({ error, threads: 2, ended: 2 });
+});
+
+test("threads verify one position while another process appends", { timeout: 120_000 }, async () => {
+  const copy = join(directory, "live.ledger");
+  copyFileSync(path, copy);
+  const appender = startChild("appender.mjs", [copy, "one", "100000", "thing/1", "64"]);
+  await appender.line("{");
+
+  const sizes: number[] = [];
+  for (let round = 0; round < 2; round++) {
+    const { report, threads } = await verifier(copy, "2");
+    expect(report).toMatchObject({ verdict: "OK", findings: [] });
+    expect(threads).toBe(2);
+    sizes.push(report!.size);
+  }
+  appender.process.kill();
+  await appender.finished;
+
+  expect(sizes[0]).toBeGreaterThan(entries);
+  expect(sizes[1]).toBeGreaterThan(sizes[0]!);
+});
