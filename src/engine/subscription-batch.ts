@@ -42,37 +42,49 @@ export interface ReadBatch {
 
 /** Reads on from a place. `caughtUp`: nothing is behind the new one. A batch without events may end before that. */
 export async function readBatch(source: BatchSource, from: Place): Promise<ReadBatch> {
-  const entries: LedgerEvent[] = [];
-  let place = from;
-  let size = 0;
-  const end = (caughtUp: boolean): ReadBatch => ({
-    batch: { entries, position: place.position, caughtUp },
-    place,
-  });
+  const draft: Draft = { entries: [], size: 0, place: from };
+  let caughtUp = false;
+  try {
+    caughtUp = await fill(draft, source);
+  } catch (error) {
+    // What stands before it is handed out first; the next batch begins with the error.
+    if (draft.entries.length === 0) throw error;
+  }
+  const { entries, place } = draft;
+  return { batch: { entries, position: place.position, caughtUp }, place };
+}
+
+interface Draft {
+  readonly entries: LedgerEvent[];
+  size: number;
+  place: Place;
+}
+
+/** Reads until the draft is full or the journal ends, and answers whether it does. */
+async function fill(draft: Draft, source: BatchSource): Promise<boolean> {
+  const first = draft.place.position;
   for (;;) {
-    const left = source.eventsMax - entries.length;
-    const { stored, head } = await readPage(source, place, Math.max(pageMin, Math.min(pageMax, left)));
+    const left = source.eventsMax - draft.entries.length;
+    const { stored, head } = await readPage(source, draft.place, Math.max(pageMin, Math.min(pageMax, left)));
     for (const each of stored) {
-      if (entries.length === source.eventsMax || size >= batchSizeMax) return end(false);
-      try {
-        const decoded = decodeStored(each);
-        requireLink(place, each.seq, decoded.fields.prev);
-        const event = source.matches(decoded.fields) ? showEvent(decoded, source.areas, source.unknown) : null;
-        if (event !== null) {
-          entries.push(event);
-          size += each.entry.length;
-        }
-      } catch (error) {
-        // What stands before it is handed out first; the next batch begins with the error.
-        if (entries.length > 0) return end(false);
-        throw error;
-      }
-      place = { position: each.seq, id: each.id };
+      if (draft.entries.length === source.eventsMax || draft.size >= batchSizeMax) return false;
+      take(draft, each, source);
     }
-    if (place.position === head) return end(true);
-    if (place.position - from.position >= lookedMax) return end(false);
+    if (draft.place.position === head) return true;
+    if (draft.place.position - first >= lookedMax) return false;
     await breathe();
   }
+}
+
+function take(draft: Draft, stored: StoredEntry, { matches, areas, unknown }: BatchSource): void {
+  const decoded = decodeStored(stored);
+  requireLink(draft.place, stored.seq, decoded.fields.prev);
+  const event = matches(decoded.fields) ? showEvent(decoded, areas, unknown) : null;
+  if (event !== null) {
+    draft.entries.push(event);
+    draft.size += stored.entry.length;
+  }
+  draft.place = { position: stored.seq, id: stored.id };
 }
 
 /** A store may answer without ever leaving the event loop to others: timers, requests, appends. */
