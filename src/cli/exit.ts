@@ -11,6 +11,8 @@ export const exitCodes = {
   usage: 2,
   /** Cannot decide: unknown format, unreadable, missing, nothing to check. */
   undecided: 3,
+  /** In order by itself, and not anchored, as `--require-anchor` asked. */
+  unanchored: 4,
   /** A bug in runledger. */
   bug: 70,
   /** The reader of the output went away. */

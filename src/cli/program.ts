@@ -35,7 +35,8 @@ Exit codes:
   0    done and verified
   1    something is wrong with the evidence, or the command was refused
   2    the command line is not one
-  3    cannot decide: unknown format, unreadable, missing, no key, nothing to check
+  3    cannot decide: unknown format, unreadable, missing, no key, nothing to check, nothing signed by a given key
+  4    in order, but no checkpoint from outside vouches for it, and --require-anchor was given
   70   a bug in runledger
   130  interrupted (143 when asked to terminate)
   141  the reader of the output went away

@@ -213,7 +213,7 @@ class Verification {
 
   private read(complete: boolean, roots: Roots | null): JournalRead {
     const { next, previous } = this.state;
-    return { epochs: this.journal.epochs, complete, size: next, head: previous, roots };
+    return { epochs: this.journal.epochs, complete, size: next, head: next === 0 ? null : previous, roots };
   }
 
   /** The first entry, then the last ones; what lies between is taken for unread. */

@@ -2,11 +2,11 @@
 import type { Command } from "commander";
 import { checkProof } from "../../forensic/index.js";
 import type { ProofReport } from "../../forensic/index.js";
-import { parseVerifierKey } from "../../journal/note-keys.js";
-import { checked, jsonOption } from "../arguments.js";
+import { jsonOption } from "../arguments.js";
 import type { CommandLine } from "../arguments.js";
 import { escapeSentence, escapeText } from "../escape.js";
 import { grouped } from "../figures.js";
+import { readVerifierKey } from "../outside.js";
 import { readSmallFile } from "../small-file.js";
 import type { Style, Terminal } from "../terminal.js";
 
@@ -47,19 +47,13 @@ async function check(line: CommandLine, file: string, options: CheckProofOptions
   const read = (path: string): Promise<Buffer> => readSmallFile(path, terminal.stdin);
   const proof = await read(file);
   const report = checkProof(proof, {
-    ...(options.key === undefined ? {} : { key: await verifierKey(options.key, read) }),
+    ...(options.key === undefined ? {} : { key: await readVerifierKey(options.key, terminal.stdin) }),
     ...(options.entry === undefined ? {} : { entry: await read(options.entry) }),
     ...(options.from === undefined ? {} : { from: await read(options.from) }),
   });
   if (options.json) await terminal.json(report);
   else for (const text of describe(report, terminal)) await terminal.line(text);
   line.exitCode = report.exitCode;
-}
-
-/** A key has a `+` in it, and the names of few files have. */
-async function verifierKey(given: string, read: (path: string) => Promise<Buffer>): Promise<string> {
-  const text = given.includes("+") ? given : (await read(given)).toString("utf8").replace(/\r?\n$/, "");
-  return checked("--key", (value, path) => parseVerifierKey(value, path).text)(text);
 }
 
 const styles: Readonly<Record<string, Style>> = { ok: "green", FAIL: "red", unchecked: "yellow" };

@@ -9,6 +9,7 @@ import type { CommandLine, CommonOptions } from "../arguments.js";
 import { escapeSentence } from "../escape.js";
 import { UsageError } from "../exit.js";
 import { grouped } from "../figures.js";
+import { collect, readCheckpoints, readVerifierKeys } from "../outside.js";
 import { ledgerFile, withRawReader } from "../open.js";
 import type { Style, Terminal } from "../terminal.js";
 
@@ -16,14 +17,23 @@ interface VerifyVerbOptions extends CommonOptions {
   readonly quick?: true;
   readonly full?: true;
   readonly workers?: number;
+  readonly from?: readonly string[];
+  readonly key?: readonly string[];
+  readonly requireAnchor?: true;
 }
 
 const moreHelp = `
-It ends with 0 when everything that was checked is in order, 1 when something is not, 3 when there is nothing to check or
-the format is not known. The report always says how much was checked, and how much rests on this file alone.
+It ends with 0 when everything that was checked is in order, 1 when something is not, 3 when there is nothing to check, the
+format is not known, or --key was given and no checkpoint is signed by it, and 4 when it is in order but not anchored and
+--require-anchor was given. The report always says how much was checked, and how much rests on this file alone.
+
+Whoever holds the file can cut off its tail, or write all of it anew, and it is in order again. A checkpoint that was kept
+elsewhere shows both (--from); one that is signed shows it whoever kept it (--key). Take keys from somewhere you trust, never
+from the ledger or from who hands it to you. With --quick, checkpoints are compared by size and signature alone.
 
 Examples:
   runledger verify audit.ledger
+  runledger verify audit.ledger --from monday.checkpoint --key example.com/audit+9baf461a+AQOhB7…
   runledger verify --quick --json | jq -r .verdict`;
 
 export function addVerify(program: Command, line: CommandLine): void {
@@ -39,6 +49,9 @@ export function addVerify(program: Command, line: CommandLine): void {
       "threads that check a large ledger (default: 2 where there are processors for them)",
       wholeNumber("--workers", 1, 64),
     )
+    .option("--from <file>", "a checkpoint that was kept elsewhere; - is standard input; may be repeated", collect)
+    .option("--key <key>", "a verifier key that is trusted, or a file that holds it; may be repeated", collect)
+    .option("--require-anchor", "end with 4 unless a checkpoint from outside vouches for the ledger")
     .option(...jsonOption)
     .addHelpText("after", moreHelp)
     .action((file: string | undefined, options: VerifyVerbOptions) => check(line, file, options));
@@ -46,15 +59,22 @@ export function addVerify(program: Command, line: CommandLine): void {
 
 async function check(line: CommandLine, argument: string | undefined, options: VerifyVerbOptions): Promise<void> {
   if (options.quick && options.full) throw new UsageError("verify is either --quick or --full");
+  if (options.quick && options.requireAnchor)
+    throw new UsageError("--require-anchor needs --full: a quick verification computes no root to compare");
   if (argument !== undefined && options.ledger !== undefined)
     throw new UsageError("the ledger is named either with --ledger or without");
   const level: VerifyLevel = options.quick ? "quick" : "full";
   const { terminal } = line;
+  const from = await readCheckpoints(options.from, terminal.stdin);
+  const keys = await readVerifierKeys(options.key, terminal.stdin);
   const file = ledgerFile(argument ?? options.ledger, line.env);
   const workers = verifyWorkers(file, options.workers ?? Math.min(2, availableParallelism()));
   const report = await withRawReader(terminal, file, (reader) =>
     verify(reader, {
       level,
+      from,
+      keys,
+      requireAnchor: options.requireAnchor ?? false,
       now: Date.now(),
       workers,
       onProgress: ({ phase, done, total }) =>

@@ -1,0 +1,35 @@
+/** What comes from outside the ledger: checkpoints that were kept elsewhere, and the keys that are trusted. */
+import { parseVerifierKey } from "../journal/note-keys.js";
+import { checked } from "./arguments.js";
+import { readSmallFile } from "./small-file.js";
+
+/** Collects the values of an option that may be repeated. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+/** The texts of checkpoints, from files; `-` is standard input. */
+export async function readCheckpoints(
+  files: readonly string[] = [],
+  stdin: NodeJS.ReadableStream,
+): Promise<readonly string[]> {
+  const texts = [];
+  for (const file of files) texts.push((await readSmallFile(file, stdin)).toString("utf8"));
+  return texts;
+}
+
+/** Verifier keys, each as text or from a file that holds one. */
+export async function readVerifierKeys(
+  given: readonly string[] = [],
+  stdin: NodeJS.ReadableStream,
+): Promise<readonly string[]> {
+  const keys = [];
+  for (const each of given) keys.push(await readVerifierKey(each, stdin));
+  return keys;
+}
+
+/** A key has a `+` in it, and the names of few files have. */
+export async function readVerifierKey(given: string, stdin: NodeJS.ReadableStream): Promise<string> {
+  const text = given.includes("+") ? given : (await readSmallFile(given, stdin)).toString("utf8").replace(/\r?\n$/, "");
+  return checked("--key", (value, path) => parseVerifierKey(value, path).text)(text);
+}
