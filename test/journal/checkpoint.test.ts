@@ -97,6 +97,10 @@ describe("a checkpoint", () => {
     expect(codeOf(signNote(text, [key]).replace(text, bad))).toBe("NOTE_INVALID");
   });
 
+  test("T38 with a lone surrogate in its origin is refused", () => {
+    expect(codeOf(text.replace("orders", "\ud800"))).toBe("NOTE_INVALID");
+  });
+
   test("T38 with the largest size is read", () => {
     expect(parseCheckpoint(text.replace("\n4\n", "\n9007199254740991\n")).size).toBe(Number.MAX_SAFE_INTEGER);
     expect(parseCheckpoint(`a\n0\n${Buffer.from(emptyRoot, "hex").toString("base64")}\n`).size).toBe(0);

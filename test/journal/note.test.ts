@@ -81,12 +81,32 @@ describe("keys", () => {
     expect(inspect(parseSignerKey(signer, "key"), { depth: 9, showHidden: true })).not.toContain("AQABAg");
   });
 
-  test.each(["", "a b", "a\u00a0b", "a\u2028", "a\u0085", "a+b", "a\nb", "DSSEv1", "x".repeat(129), "\ud800"])(
-    "the name %j is none",
-    (name) => {
-      expect(refusalOf(() => formatSignerKey(name, seed)).code).toBe("INVALID_ARGUMENT");
-    },
-  );
+  test.each([
+    "",
+    "a b",
+    "a\u00a0b",
+    "a\u2028",
+    "a\u0085",
+    "a+b",
+    "a\nb",
+    "a\u0001b",
+    "DSSEv1",
+    "x".repeat(129),
+    "\ud800",
+  ])("the name %j is none", (name) => {
+    expect(refusalOf(() => formatSignerKey(name, seed)).code).toBe("INVALID_ARGUMENT");
+  });
+
+  test("a name that is none is not shown when it stands in a signer key: it may be a part of one", () => {
+    const publicKey = Buffer.from(verifier.split("+").slice(2).join("+"), "base64");
+    const id = createHash("sha256").update("DSSEv1-AQABAgMEBQ\n").update(publicKey).digest("hex").slice(0, 8);
+    const refusal = refusalOf(() =>
+      parseSignerKey(`PRIVATE+KEY+DSSEv1-AQABAgMEBQ+${id}+${signer.split("+")[4]}`, "key"),
+    );
+
+    expect(refusal.code).toBe("INVALID_ARGUMENT");
+    expect(`${refusal.message} ${JSON.stringify(refusal.details)}`).not.toContain("AQABAgMEBQ");
+  });
 
   test("a seed has 32 bytes", () => {
     expect(refusalOf(() => formatSignerKey("a", seed.subarray(1))).code).toBe("INVALID_ARGUMENT");
@@ -287,6 +307,7 @@ describe("a note that is none", () => {
     ["a text alone", text],
     ["an empty line and no signature", `${text}\n`],
     ["no empty line", `${text}${line}`],
+    ["a signature alone", `x${line}`],
     ["no final newline", note.slice(0, -1)],
     ["two final newlines", `${note}\n`],
     ["line ends of another system", note.replaceAll("\n", "\r\n")],

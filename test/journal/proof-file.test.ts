@@ -97,6 +97,7 @@ describe("a tlog-proof", () => {
   test("T37 around a checkpoint that is none is refused as such", () => {
     expect(codeOf(() => parseTlogProof(file.replace("\n11\n", "\n011\n")))).toBe("NOTE_INVALID");
     expect(codeOf(() => parseTlogProof(file.slice(0, -1)))).toBe("NOTE_INVALID");
+    expect(codeOf(() => parseTlogProof("c2sp.org/tlog-proof@v1\nindex 0\n"))).toBe("PROOF_INVALID");
     expect(codeOf(() => parseTlogProof(`${file}${"x".repeat(1_000_000)}`))).toBe("LIMIT_EXCEEDED");
     expect(codeOf(() => parseTlogProof(Buffer.concat([Buffer.of(0xff), Buffer.from(file)])))).toBe("NOTE_INVALID");
   });

@@ -48,6 +48,10 @@ describe("proofs out of a stored tree", () => {
     );
   });
 
+  test("the root of no entries is had without a read", async () => {
+    expect(await rootAt(0, () => Promise.reject(new Error("nothing is read")))).toBe(rootOf([]).toString("hex"));
+  });
+
   test("a node that is missing or is no hash is damage, told with its place", async () => {
     const cut = storedSubtrees(async (level, from, limit) => (await stored.read(level, from, limit)).slice(0, 1));
     await expect(rootAt(513, cut)).rejects.toMatchObject({
