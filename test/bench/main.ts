@@ -18,6 +18,7 @@ import { verifyMeasure } from "./p11-verify.js";
 import { openMeasure } from "./p12-open.js";
 import { diskMeasure } from "./p14-disk.js";
 import { stallMeasure } from "./p16-stall.js";
+import { treeMeasure } from "./tree.js";
 
 const measures: readonly Measure[] = [
   oneCallerMeasure,
@@ -27,6 +28,7 @@ const measures: readonly Measure[] = [
   diskMeasure,
   openMeasure,
   verifyMeasure,
+  treeMeasure,
   sizeMeasure,
 ];
 
