@@ -28,6 +28,23 @@ test("the README's example is the example file, and does what it says", () => {
   expect(existsSync(join(folder, "state.ledger-wal"))).toBe(false);
 });
 
+test("the README's commands for checkpoints and proofs do what they say", { timeout: 60_000 }, () => {
+  const [, commands = ""] = /```sh\n([\s\S]*?)```/.exec(readme) ?? [];
+  const runledger = `runledger() { "${process.execPath}" "${join(root, "dist/src/cli/main.js")}" "$@"; }`;
+  const [cwd, KEYS] = [directory(), directory()];
+
+  const child = spawnSync("bash", ["-euc", `${runledger}\n${commands}`], {
+    cwd,
+    encoding: "utf8",
+    env: { PATH: process.env["PATH"], KEYS },
+  });
+
+  expect([child.stderr, child.status]).toEqual([expect.not.stringContaining("runledger: "), 0]);
+  expect(child.stdout).toMatch(/\ninfo +anchored +to #1 /);
+  expect(child.stdout).toContain("verdict    VERIFIED");
+  expect(readFileSync(join(cwd, "week.consistency"), "utf8")).toMatch(/^old 2\n/);
+});
+
 test("every document that another names is there", () => {
   for (const [, path] of readme.matchAll(/\]\(([^)#:]+)\)/g))
     expect([path, existsSync(join(root, path!))]).toEqual([path, true]);
