@@ -67,6 +67,18 @@ export function eventObject(event: LedgerEvent): EventObject {
   };
 }
 
+/** Puts one event of a list out: a line of JSON, or its line and, unless one is enough, the beginning of its data. */
+export async function putEvent(
+  event: LedgerEvent,
+  terminal: Terminal,
+  { json, oneline }: { readonly json?: true; readonly oneline?: true },
+  positionDigits: number,
+): Promise<void> {
+  if (json) return terminal.json(eventObject(event));
+  await terminal.line(eventLine(event, terminal, positionDigits));
+  if (!oneline) await terminal.line(terminal.style("dim", `    ${dataExcerpt(event.data)}`));
+}
+
 /** Short id, position, time, actor, type, stream and revision. */
 export function eventLine(event: LedgerEvent, terminal: Terminal, positionDigits: number): string {
   return [

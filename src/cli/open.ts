@@ -24,7 +24,7 @@ export async function withLedger<Result>(
   options: LedgerOptions = {},
 ): Promise<Result> {
   return using(await openLedger(file, { readOnly: true, ...options }), async (ledger) => {
-    if ((await ledger.status()).store.copied) await sayCopied(terminal, file);
+    await sayWhenCopied(terminal, file, ledger);
     return use(ledger);
   });
 }
@@ -39,6 +39,11 @@ export async function withRawReader<Result>(
     if (reader.copied) await sayCopied(terminal, file);
     return use(reader);
   });
+}
+
+/** Says that what is read is not the file itself. */
+export async function sayWhenCopied(terminal: Terminal, file: string, ledger: Ledger): Promise<void> {
+  if ((await ledger.status()).store.copied) await sayCopied(terminal, file);
 }
 
 function sayCopied(terminal: Terminal, file: string): Promise<void> {

@@ -19,6 +19,7 @@ import { addLog } from "./verbs/log.js";
 import { addProve } from "./verbs/prove.js";
 import { addShow } from "./verbs/show.js";
 import { addStatus } from "./verbs/status.js";
+import { addTail } from "./verbs/tail.js";
 import { addVerify } from "./verbs/verify.js";
 
 const moreHelp = `
@@ -71,6 +72,7 @@ function buildProgram(line: CommandLine): Command {
   addInit(program, line);
   addAppend(program, line);
   addLog(program, line);
+  addTail(program, line);
   addShow(program, line);
   addCat(program, line);
   addStatus(program, line);

@@ -1,6 +1,7 @@
 /** Which events a reader asks for: by stream, by kind of stream, by type; all of the filters that are given must agree. */
 import { invalid } from "../kernel/errors.js";
 import { kindOf, parseArea, parseStream, parseType } from "../kernel/names.js";
+import { journalKind } from "../journal/events/journal.js";
 
 export type EventFilter = (event: { readonly stream: string; readonly type: string }) => boolean;
 
@@ -21,6 +22,10 @@ export function parseFilter({ streams, kinds, types }: FilterOptions): EventFilt
     (byKind === null || byKind.has(kindOf(stream))) &&
     (byType === null || byType.has(type));
 }
+
+/** Is it what a host said, as opposed to what the engine keeps for itself? */
+export const isFact: EventFilter = ({ stream, type }) =>
+  kindOf(stream) !== journalKind && type !== "receipt.recorded" && type !== "fence.refused";
 
 function parseList(
   values: readonly string[] | undefined,

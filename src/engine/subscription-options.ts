@@ -3,9 +3,8 @@ import type { LedgerError } from "../kernel/errors.js";
 import { parseDuration } from "../kernel/clock.js";
 import { leaseMsMax, listLimitDefault, listLimitMax } from "../kernel/limits.js";
 import { checkBoolean, checkMembers, checkSignal, parseInteger } from "../kernel/members.js";
-import { kindOf, parseName } from "../kernel/names.js";
-import { journalKind } from "../journal/events/journal.js";
-import { parseFilter } from "./event-filter.js";
+import { parseName } from "../kernel/names.js";
+import { isFact, parseFilter } from "./event-filter.js";
 import type { EventFilter } from "./event-filter.js";
 import type { StoreReads } from "../journal/store.js";
 import type { ConsumerPlan } from "./consumer.js";
@@ -73,10 +72,6 @@ function parseFrom(from: unknown = "start"): number | "head" | "start" {
   if (typeof from === "number") return parseInteger(from, "options.from", 0);
   throw invalid("options.from", 'a position, "head" or "start"', from);
 }
-
-/** What a host said, as opposed to what the engine keeps for itself. */
-const isFact: EventFilter = ({ stream, type }) =>
-  kindOf(stream) !== journalKind && type !== "receipt.recorded" && type !== "fence.refused";
 
 /** The place before the first position that is asked for, or why there is none. */
 export async function placeBefore(from: SubscriptionPlan["from"], reads: StoreReads): Promise<Place | LedgerError> {

@@ -4,7 +4,7 @@ import type { Ledger, LedgerEvent } from "../../index.js";
 import { parseArea, parseLabel, parseStream, parseType } from "../../kernel/names.js";
 import { checked, jsonOption, ledgerOption, moment, wholeNumber } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
-import { dataExcerpt, eventLine, eventObject } from "../event-view.js";
+import { putEvent } from "../event-view.js";
 import { missingStream } from "../lookalike.js";
 import { ledgerFile, withLedger } from "../open.js";
 import { Positions } from "../resolve.js";
@@ -68,9 +68,7 @@ async function log(
   const digits = String(positions.size - 1).length;
   let shown = 0;
   for await (const event of eventsOf(ledger, bounds, options)) {
-    if (options.json) await terminal.json(eventObject(event));
-    else await terminal.line(eventLine(event, terminal, digits));
-    if (!options.json && !options.oneline) await terminal.line(terminal.style("dim", `    ${dataExcerpt(event.data)}`));
+    await putEvent(event, terminal, options, digits);
     if (++shown === options.limit) break;
   }
   await terminal.flush();

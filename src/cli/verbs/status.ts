@@ -1,6 +1,6 @@
 /** `runledger status`: how a ledger is, without checking it. */
 import type { Command } from "commander";
-import type { LedgerStatus } from "../../index.js";
+import type { ConsumerStatus, LedgerStatus } from "../../index.js";
 import { jsonOption, ledgerOption } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
 import { escapeText } from "../escape.js";
@@ -44,7 +44,15 @@ function describe(status: LedgerStatus): (readonly [string, string])[] {
     ],
     ["store", `${store.kind}; what is acknowledged survives ${store.durability}`],
     ...walOf(store.wal),
+    ...status.consumers.map((consumer) => ["consumer", consumerLine(consumer)] as const),
   ];
+}
+
+function consumerLine({ name, position, lag, holder, expiresAt }: ConsumerStatus): string {
+  const place = position < 0 ? "before the first event" : `at #${position}`;
+  const owner =
+    holder === null || expiresAt === null ? "" : `, claimed by ${escapeText(holder)} until ${isoTime(expiresAt)}`;
+  return `${name} ${place}, ${grouped(lag)} behind${owner}`;
 }
 
 function walOf(wal: LedgerStatus["store"]["wal"]): (readonly [string, string])[] {
