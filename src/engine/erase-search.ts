@@ -20,7 +20,7 @@ export interface FoundContent {
   erasedAt: number | null;
 }
 
-const pageMax = 500;
+const pageMax = 1_000;
 const digestUnits = 64;
 /** How a reference begins in canonical text. Inside a string the quotes would be escaped, so nothing else begins so. */
 const referenceMark = '{"$content":"';
