@@ -51,7 +51,8 @@ export class ErasureSearch {
         this.found.clear();
         continue;
       }
-      for (const entry of entries.slice(this.end === null ? 0 : 1)) this.see(entry);
+      // The first of them was seen before, and counts once all the same.
+      for (const entry of entries) this.see(entry);
       const last = entries.at(-1);
       if (last !== undefined) this.end = { position: last.seq, id: last.id };
       if (entries.length < pageMax) return;
