@@ -81,12 +81,16 @@ export class Erasing {
 
   /** Reads the entries that it does not know yet, and the rows of the contents that they name. */
   async look(reading: Reading, signal?: AbortSignal): Promise<void> {
-    // A store may answer without ever leaving the event loop to others.
-    const turn = async (): Promise<void> => {
+    const check = (): void => {
       if (signal?.aborted === true)
         throw new LedgerError("ABORTED", "the erasure was given up", { cause: signal.reason });
-      await new Promise((resolve) => setImmediate(resolve));
     };
+    // A store may answer without ever leaving the event loop to others.
+    const turn = async (): Promise<void> => {
+      await new Promise((resolve) => setImmediate(resolve));
+      check();
+    };
+    check();
     await this.search.readOn((from, count) => reading((reads) => reads.entries(from, count)), turn);
     const wanted = [...this.search.found.values()].filter(({ n }) => !this.rows.has(n));
     while (wanted.length > 0) {

@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import { formatReport } from "../../src/forensic/index.js";
 import { content, LedgerError, openLedger } from "../../src/index.js";
 import type { ContentReference, EraseOptions, Ledger } from "../../src/index.js";
+import type { StoreReads } from "../../src/journal/store.js";
+import { createMemoryStore } from "../../src/store/memory/store.js";
 import { describeStores, ledgerPath, onCleanup, open } from "./fixture.js";
 
 const because: EraseOptions = { reason: "asked for by the customer" };
@@ -290,12 +292,16 @@ describeStores("erasing", (openOne, openStoreOf) => {
     );
     const controller = new AbortController();
 
-    const looking = ledger.erase([text.$content], { ...because, signal: controller.signal });
+    const looking = [true, false].map((dryRun) =>
+      refusal(ledger.erase([text.$content], { ...because, dryRun, signal: controller.signal })),
+    );
     setImmediate(() => controller.abort());
 
-    expect((await refusal(looking)).code).toBe("ABORTED");
-    const late = ledger.erase([text.$content], { ...because, signal: AbortSignal.abort() });
-    expect((await refusal(late)).code).toBe("ABORTED");
+    expect((await Promise.all(looking)).map(({ code }) => code)).toEqual(["ABORTED", "ABORTED"]);
+    for (const dryRun of [true, false]) {
+      const late = ledger.erase([text.$content], { ...because, dryRun, signal: AbortSignal.abort() });
+      expect((await refusal(late)).code).toBe("ABORTED");
+    }
     expect((await ledger.content(text)).text()).toBe("kept after all");
   });
 });
@@ -351,6 +357,47 @@ describe("an erasure", () => {
       expect((await ledger.erase([text.$content], because)).position).toBe(2);
       expect(await ledger.verify()).toMatchObject({ verdict: "OK" });
     }
+  });
+
+  test("loads contents to see whether they are there a few MiB at a time, and none under the lock that it has seen", async () => {
+    const store = createMemoryStore();
+    const reads: string[] = [];
+    const counting = <Reads extends StoreReads>(name: string, inner: Reads): Reads =>
+      Object.create(inner, {
+        contents: {
+          value: (numbers: readonly number[]) => {
+            if (numbers.length > 0) reads.push(`${name} ${numbers.length}`);
+            return inner.contents(numbers);
+          },
+        },
+      }) as Reads;
+    const ledger = await open({
+      kind: "counting",
+      location: "memory:",
+      readOnly: false,
+      begin: async () => counting("lock", await store.begin()),
+      snapshot: async () => counting("snapshot", await store.snapshot()),
+      reset: () => store.reset(),
+      maintain: () => store.maintain(),
+      scrub: () => store.scrub(),
+      health: () => store.health(),
+      raw: () => store.raw(),
+      close: () => store.close(),
+    });
+    const large = Array.from({ length: 3 }, (_, index) => content(Buffer.alloc(3 * 1024 * 1024, index)));
+    const huge = content(Buffer.alloc(9 * 1024 * 1024));
+    const small = Array.from({ length: 300 }, (_, index) => content(`${index}`));
+    await ledger.append("a/1", [{ type: "note.written", data: { texts: [...large, huge, ...small] } }]);
+    const [event] = await ledger.readStream("a/1").toArray();
+    const { texts } = event!.data as unknown as { texts: ContentReference[] };
+
+    await ledger.erase(
+      texts.map(({ $content }) => $content),
+      because,
+    );
+
+    // Two of 3 MiB fit into 8 MiB, the third not with the huge one, and the small ones go by number.
+    expect(reads).toEqual(["snapshot 2", "snapshot 1", "snapshot 1", "snapshot 256", "snapshot 44"]);
   });
 
   test("has its reason and its actor redacted", async () => {
