@@ -1,9 +1,10 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 import { dirname } from "node:path";
+import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { content, openLedger } from "../../src/index.js";
 import type { ContentReference } from "../../src/index.js";
-import { call, jsonLines, newLedgerFile, runledger } from "./command.js";
+import { call, finish, jsonLines, newLedgerFile, runledger, start } from "./command.js";
 
 const secret = "the-secret-that-must-go";
 
@@ -152,4 +153,39 @@ describe("erase", () => {
     ]);
     expect(jsonLines(done.stdout)[0]).toMatchObject({ contents: [{ digest: alone }], position: 4 });
   });
+
+  test.runIf(process.platform === "linux")(
+    "interrupted while it waits for another writer, it has erased nothing and says so",
+    async () => {
+      const { file, alone } = await withContents();
+      const other = await openLedger(file);
+      await other.append("a/1", [{ type: "note.counted" }]);
+      const lock = new Database(file);
+      lock.exec("BEGIN IMMEDIATE");
+      const child = start(["erase", "--ledger", file, alone, "--reason", "x", "--yes"]);
+      const finished = finish(child);
+      const isOpen = (): boolean =>
+        readdirSync(`/proc/${child.pid}/fd`).some((fd) => linkOf(`/proc/${child.pid}/fd/${fd}`).endsWith("-wal"));
+      while (!isOpen()) await new Promise((resolve) => setTimeout(resolve, 10));
+
+      child.kill("SIGINT");
+      // The handler is there before the ledger is opened; now it may end.
+      setTimeout(() => lock.exec("ROLLBACK"), 200);
+
+      const done = await finished;
+      lock.close();
+      expect(done).toMatchObject({ code: 130, stdout: "", stderr: "interrupted by SIGINT: nothing was erased\n" });
+      expect((await other.status()).size).toBe(5);
+      await other.close();
+      expect((await call(["verify", file])).code).toBe(0);
+    },
+  );
 });
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return ""; // closed meanwhile
+  }
+}
