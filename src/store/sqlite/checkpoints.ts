@@ -57,6 +57,7 @@ export class Checkpoints {
   /** Takes the whole log into the file and truncates it, so that what it overwrote is nowhere; false when somebody reads or
    *  writes. */
   truncate(connection: Connection): boolean {
+    this.pages = 0;
     try {
       this.faults?.("scrub", "before");
       const truncated = this.checkpoint(connection, "TRUNCATE");

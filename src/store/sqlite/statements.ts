@@ -81,6 +81,10 @@ export const readStatements: Queries<ReadName> = {
     why: "a range of the primary key, all of it: consumers are few",
   },
   consumer: { sql: `SELECT ${consumerColumns} FROM consumers WHERE name = ?`, why: "by primary key" },
+  scrubMark: {
+    sql: "SELECT value FROM meta WHERE key = 'scrub'",
+    why: "by key; asked when the file is opened and when another process wrote",
+  },
   schemaIdentifier: { sql: "SELECT value FROM meta WHERE key = 'schema'", why: "by key" },
 };
 
@@ -103,10 +107,23 @@ export const writeStatements: Queries<WriteName> = {
     sql: "INSERT INTO contents (n, digest, media, salt, plain, erased, bytes) VALUES (?, unhex(?), ?, ?, unhex(?), NULL, ?)",
     why: "at the end of the key; the partial index only when there is a plain hash",
   },
+  hasPlain: {
+    sql: "SELECT plain IS NOT NULL FROM contents WHERE n = ? AND erased IS NULL",
+    why: "by key: is it stored, and does the index name it?",
+  },
   eraseContent: {
-    sql: "UPDATE contents SET media = NULL, salt = NULL, plain = NULL, bytes = NULL, erased = ? WHERE n = ? AND erased IS NULL",
+    sql: "UPDATE contents SET media = NULL, salt = NULL, plain = NULL, bytes = NULL, erased = ? WHERE n = ?",
     why: "by key; what the guard lets through, once a content",
   },
+  rebuildPlains: {
+    sql: "REINDEX contents_plain",
+    why: "once an erasure of contents with plain hashes, 2 µs for each one there is: where a page of the index was split, a copy of what moved is left behind, which secure deletion does not see",
+  },
+  markScrub: {
+    sql: "INSERT INTO meta (key, value) VALUES ('scrub', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+    why: "by key, once an erasure",
+  },
+  unmarkScrub: { sql: "DELETE FROM meta WHERE key = 'scrub' AND value = ?", why: "by key" },
   insertNode: {
     sql: "INSERT INTO nodes (level, n, hash) VALUES (?, ?, unhex(?))",
     why: "at the end of its level, once in 256 entries",
@@ -200,6 +217,7 @@ type ReadName =
   | "checkpoints"
   | "consumers"
   | "consumer"
+  | "scrubMark"
   | "schemaIdentifier";
 export type WriteStatements = Prepared<WriteName>;
 type WriteName =
@@ -211,7 +229,11 @@ type WriteName =
   | "updateStream"
   | "insertPage"
   | "insertContent"
+  | "hasPlain"
   | "eraseContent"
+  | "rebuildPlains"
+  | "markScrub"
+  | "unmarkScrub"
   | "insertNode"
   | "putCheckpoint"
   | "putConsumer"

@@ -21,6 +21,13 @@ import type { ReadStatements, WriteStatements } from "./statements.js";
 import type { CachedStream, StreamCache } from "./stream-cache.js";
 import { walkBack } from "./stream-positions.js";
 
+/** What a transaction wrote: the head that it leaves, about how many bytes, and whether it erased something. */
+export interface Written {
+  readonly head: StoreHead | null;
+  readonly bytes: number;
+  readonly erased: boolean;
+}
+
 /** What a transaction needs of the writer that began it. */
 export interface TransactionHost {
   readonly path: string;
@@ -28,7 +35,7 @@ export interface TransactionHost {
   readonly writes: WriteStatements;
   readonly cache: StreamCache;
   /** Makes it durable; throws when it is not known to be. */
-  commit(head: StoreHead | null, bytes: number): void;
+  commit(written: Written): void;
   /** Undoes it and gives the lock back; never throws. */
   rollback(): void;
   step(name: DurableStep, act: () => unknown): void;
@@ -42,6 +49,7 @@ export class SqliteTransaction extends SqliteReads implements StoreTransaction {
   private last: StoreHead | null;
   private contentCount: number;
   private bytes = 0;
+  private erased = false;
 
   constructor(host: TransactionHost, head: StoreHead | null) {
     const lifetime = new Lifetime();
@@ -89,10 +97,17 @@ export class SqliteTransaction extends SqliteReads implements StoreTransaction {
     this.read(() => {
       this.requireEntry(position);
       this.host.step("erase", () => {
+        const { hasPlain, eraseContent, rebuildPlains, markScrub } = this.host.writes;
+        let indexed = false;
         for (const n of numbers) {
-          const { changes } = this.host.writes.eraseContent.run(position, n);
-          invariant(changes === 1, `content ${n} must be stored to be erased`);
+          const found = hasPlain.get(n) as [number] | undefined;
+          invariant(found !== undefined, `content ${n} must be stored to be erased`);
+          eraseContent.run(position, n);
+          indexed ||= found[0] === 1;
         }
+        if (indexed) rebuildPlains.run();
+        markScrub.run(String(position));
+        this.erased = true;
       });
     });
   }
@@ -120,7 +135,7 @@ export class SqliteTransaction extends SqliteReads implements StoreTransaction {
     this.lifetime.require();
     this.lifetime.end();
     try {
-      this.host.commit(this.last, this.bytes);
+      this.host.commit({ head: this.last, bytes: this.bytes, erased: this.erased });
     } catch (cause) {
       throw storeError(cause, this.path, "writing to");
     }

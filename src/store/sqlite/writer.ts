@@ -1,8 +1,9 @@
 /** The one write connection of a store, its lock and its caches.
  *  Invariants: BEGIN IMMEDIATE comes before anything is read; caches are believed only while the head is the one they were
  *  made from; a commit is acknowledged only when the file that was opened still stands at its path. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { LedgerError } from "../../kernel/errors.js";
-import type { DurableStep, FaultSeam, StoreHead } from "../../journal/store.js";
+import type { DurableStep, FaultSeam } from "../../journal/store.js";
 import { FairLock } from "../fair-lock.js";
 import { whenFree } from "./busy.js";
 import type { Checkpoints } from "./checkpoints.js";
@@ -12,11 +13,15 @@ import { createSchema } from "./create.js";
 import { storeError } from "./errors.js";
 import type { FileGuard } from "./file-guard.js";
 import { readHead } from "./reads.js";
+import { Scrub } from "./scrub.js";
 import { checkShape } from "./shape.js";
 import { prepare, readStatements, writeStatements } from "./statements.js";
 import type { ReadStatements, WriteStatements } from "./statements.js";
 import { StreamCache } from "./stream-cache.js";
 import { SqliteTransaction } from "./transaction.js";
+
+/** Readings of this process hold the log back for some ms; longer than this a scrub does not wait for anybody. */
+const scrubPatienceMs = 200;
 
 export interface WriterOptions {
   readonly path: string;
@@ -39,10 +44,12 @@ export class Writer {
   private cachedAt: string | null = null;
   private open: OpenWriter | null = null;
   private transaction: SqliteTransaction | null = null;
+  private readonly scrubs: Scrub;
   private closed = false;
 
   constructor(options: WriterOptions) {
     this.options = options;
+    this.scrubs = new Scrub(options.checkpoints);
   }
 
   /** Opens the connection: makes the schema in an empty file, and takes the file into WAL mode. */
@@ -64,6 +71,8 @@ export class Writer {
         reads: prepare(connection, readStatements),
         writes: prepare(connection, writeStatements),
       };
+      this.scrubs.look(this.open.reads);
+      if (this.scrubs.due()) this.scrubs.attempt(this.open);
       return this.open;
     } catch (cause) {
       guard.release();
@@ -121,22 +130,23 @@ export class Writer {
 
   /** Looks after the sidecars, and checkpoints when it is time and nobody writes. Never throws. */
   async maintain(): Promise<void> {
-    if (this.closed || !this.options.guard.memoryStands()) return;
-    if (!this.options.checkpoints.due()) return;
+    const { guard, checkpoints } = this.options;
+    if (this.closed || !guard.memoryStands()) return;
+    if (!checkpoints.due() && !this.scrubs.due()) return;
     const release = await this.lock.acquire();
-    if (this.open !== null) this.options.checkpoints.run(this.open.connection);
+    if (this.open !== null && checkpoints.due()) checkpoints.run(this.open.connection);
+    if (this.open !== null && this.scrubs.due()) this.scrubs.attempt(this.open);
     release();
   }
 
   /** Takes what was erased out of the log. Never throws. */
   async scrub(): Promise<boolean> {
-    if (this.closed) return false;
-    const release = await this.lock.acquire();
-    try {
-      return this.open !== null && this.options.checkpoints.truncate(this.open.connection);
-    } finally {
-      release();
+    for (const until = performance.now() + scrubPatienceMs; !this.closed;) {
+      if (await this.tryToScrub()) return true;
+      if (performance.now() >= until) return false;
+      await sleep(5);
     }
+    return false;
   }
 
   /** Takes the log into the file and leaves WAL mode when nobody else has it open, then closes. */
@@ -148,7 +158,7 @@ export class Writer {
     try {
       if (this.open === null) return;
       faults?.("fold", "before");
-      if (!this.options.guard.failed) this.fold(this.open.connection);
+      if (!this.options.guard.failed) this.fold(this.open);
       faults?.("fold", "after");
       faults?.("close", "before");
     } finally {
@@ -160,9 +170,24 @@ export class Writer {
     faults?.("close", "after");
   }
 
+  private async tryToScrub(): Promise<boolean> {
+    const release = await this.lock.acquire();
+    try {
+      this.checkOpen();
+      return this.scrubs.attempt(this.open ?? (await this.connect(false)));
+    } catch {
+      return false; // it cannot be opened now: the mark in the file says what is owed
+    } finally {
+      release();
+    }
+  }
+
   private start({ connection, reads, writes }: OpenWriter, release: () => void): SqliteTransaction {
     const head = readHead(reads);
-    if (head === null || head.id !== this.cachedAt) this.forget();
+    if (head === null || head.id !== this.cachedAt) {
+      this.forget();
+      this.scrubs.look(reads);
+    }
     this.cachedAt = head?.id ?? null;
     this.cache.trim();
     const { path, guard, checkpoints } = this.options;
@@ -173,8 +198,9 @@ export class Writer {
         writes,
         cache: this.cache,
         step: (name, act) => this.step(name, act),
-        commit: (last: StoreHead | null, bytes: number) => {
+        commit: ({ head: last, bytes, erased }) => {
           let acknowledged = false;
+          if (erased) this.scrubs.owe();
           try {
             this.step("commit", () => connection.exec("COMMIT"));
             guard.checkCommitted();
@@ -213,7 +239,9 @@ export class Writer {
     }
   }
 
-  private fold(connection: Connection): void {
+  private fold(open: OpenWriter): void {
+    this.scrubs.attempt(open);
+    const { connection } = open;
     try {
       connection.pragma("wal_checkpoint(TRUNCATE)");
       pragma(connection, "journal_mode = DELETE");
