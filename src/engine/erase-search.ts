@@ -2,6 +2,7 @@
  *  its entries, because appends would pay for it and erasures are rare.
  *  Invariant: it goes on from where it was, as often as it is asked, so that under the write lock only what was appended
  *  since is read; entries that are read are remembered only when they count. */
+import { LedgerError } from "../kernel/errors.js";
 import { contentReferences } from "../journal/content.js";
 import { formatVersion } from "../journal/entry.js";
 import { parseContentErased } from "../journal/events/journal.js";
@@ -44,13 +45,7 @@ export class ErasureSearch {
   ): Promise<void> {
     for (;;) {
       const entries = await page(this.end === null ? 0 : this.end.position, pageMax);
-      const [first] = entries;
-      if (this.end !== null && first?.id !== this.end.id) {
-        // Another journal than before stands there, so what was found in it is void.
-        this.end = null;
-        this.found.clear();
-        continue;
-      }
+      if (this.end !== null && entries[0]?.id !== this.end.id) throw replaced(this.end.position);
       // The first of them was seen before, and counts once all the same.
       for (const entry of entries) this.see(entry);
       const last = entries.at(-1);
@@ -95,4 +90,11 @@ export class ErasureSearch {
     }
     return false;
   }
+}
+
+function replaced(position: number): LedgerError {
+  return new LedgerError("STORE_DAMAGED", `event #${position} must be the one that was read before, found another`, {
+    details: { position, field: "id" },
+    hint: "run `runledger verify` on it",
+  });
 }

@@ -112,8 +112,8 @@ export class Erasing {
   /** What is to be erased, or the refusal. */
   decide(): ErasurePlan {
     const contents = this.wish.digests.flatMap((digest) => this.decideOne(digest));
-    const shared = contents.filter((content) => streamsOf(content).length > 1);
-    if (shared.length > 0 && !this.wish.shared) throw refuseShared(shared);
+    const shared = contents.filter(({ digest }) => streamsOf(contents, digest).length > 1);
+    if (shared.length > 0 && !this.wish.shared) throw refuseShared(shared, contents);
     return { reason: this.wish.reason, contents, elsewhere };
   }
 
@@ -177,11 +177,11 @@ export const elsewhere: readonly string[] = [
   "memory, swap and core dumps of running programs",
 ];
 
-function refuseShared(shared: readonly ErasedContent[]): LedgerError {
+function refuseShared(shared: readonly ErasedContent[], contents: readonly ErasedContent[]): LedgerError {
   const [first, ...others] = shared;
   invariant(first !== undefined, "there is a shared content to speak of");
   const { digest, n } = first;
-  const streams = streamsOf(first);
+  const streams = streamsOf(contents, digest);
   const more = others.length === 0 ? "" : `, and ${others.length} more contents are shared too`;
   const shown = streams.slice(0, 3).join(", ") + (streams.length > 3 ? ", …" : "");
   return new LedgerError(
@@ -200,8 +200,10 @@ function refuseShared(shared: readonly ErasedContent[]): LedgerError {
   );
 }
 
-function streamsOf({ entries }: ErasedContent): string[] {
-  return [...new Set(entries.map(({ stream }) => stream))];
+/** The streams whose events name a digest. */
+function streamsOf(contents: readonly ErasedContent[], digest: string): string[] {
+  const naming = contents.filter((content) => content.digest === digest).flatMap(({ entries }) => entries);
+  return [...new Set(naming.map(({ stream }) => stream))];
 }
 
 /** How many rows fit into one read; at least one. */

@@ -400,6 +400,22 @@ describe("an erasure", () => {
     expect(reads).toEqual(["snapshot 2", "snapshot 1", "snapshot 1", "snapshot 256", "snapshot 44"]);
   });
 
+  test("is of every content that has the digest, should random bytes ever come twice", async () => {
+    const ledger = await open("memory:", { testing: { randomBytes: (size) => new Uint8Array(size) } });
+    const [one, other] = [await note(ledger, "a/1", "same"), await note(ledger, "a/2", "same")];
+    expect([one.n, other.n, one.$content]).toEqual([1, 2, other.$content]);
+
+    expect((await refusal(ledger.erase([one.$content], because))).code).toBe("CONTENT_SHARED");
+    const { contents } = await ledger.erase([one.$content], { ...because, shared: true });
+
+    expect(contents.map(({ n, entries }) => [n, entries.length])).toEqual([
+      [1, 1],
+      [2, 1],
+    ]);
+    for (const each of [one, other]) expect((await refusal(ledger.content(each))).code).toBe("CONTENT_ERASED");
+    expect(await ledger.verify()).toMatchObject({ verdict: "OK" });
+  });
+
   test("has its reason and its actor redacted", async () => {
     const ledger = await openLedger("memory:", {
       redact: (value, { kind }) => (kind === "reason" || kind === "actor" ? "[hidden]" : value),
