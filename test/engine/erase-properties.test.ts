@@ -2,12 +2,13 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { merkleRoot } from "../../src/forensic/index.js";
-import { canonicalize, content } from "../../src/index.js";
+import { canonicalize, content, openRawReader } from "../../src/index.js";
 import type { ContentReference, Ledger, LedgerError, LedgerEvent } from "../../src/index.js";
-import { describeStores, ledgerPath, open } from "./fixture.js";
+import { describeStores, ledgerPath, onCleanup, open } from "./fixture.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
 const runs = (count: number): { readonly numRuns: number } => ({ numRuns: long ? count : Math.max(5, count / 10) });
@@ -274,5 +275,28 @@ describe("T54 the bytes of an erased content", () => {
     expect(await ledger.verify()).toMatchObject({ verdict: "OK" });
     await ledger.close();
     check();
+  });
+
+  test("T54 may stand in the log while a reader holds it back, which the result says, and go when it lets go", async () => {
+    const path = ledgerPath();
+    const ledger = await open(path);
+    await ledger.append("a/1", [{ type: "note.written", data: { texts: [content("T54-held-back ".repeat(500))] } }]);
+    const [event] = await ledger.readStream("a/1").toArray();
+    const idle = await open(path, { readOnly: true });
+    const reader = await openRawReader(path);
+    onCleanup(() => reader.close());
+    await reader.entryCount();
+
+    const { scrubbed } = await ledger.erase([referencesIn(event!)[0]!.$content], { reason: "T54" });
+    const held = onDisk(path).includes("T54-held-back");
+    await reader.close();
+    // Between two commits it tries again, at most once a second.
+    await sleep(1_100);
+    await ledger.append("a/1", [{ type: "note.counted" }]);
+    await vi.waitFor(() => expect(onDisk(path).includes("T54-held-back")).toBe(false), 5_000);
+
+    expect([scrubbed, held]).toEqual([false, true]);
+    expect((await idle.status()).size).toBe(4);
+    expect(await ledger.verify()).toMatchObject({ verdict: "OK" });
   });
 });
