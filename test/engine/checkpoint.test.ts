@@ -4,11 +4,13 @@ import { describe, expect, test } from "vitest";
 import { verifyConsistency, verifyInclusion, verifyNote } from "../../src/forensic/index.js";
 import { writeOperational } from "../../src/engine/operational.js";
 import { defineEvents, openLedger } from "../../src/index.js";
-import type { Ledger } from "../../src/index.js";
+import type { Ledger, Store } from "../../src/index.js";
 import { formatSignerKey, parseSignerKey } from "../../src/journal/note-keys.js";
+import { signNote } from "../../src/journal/note.js";
 import { acceptsConsistency, acceptsInclusion, openNote, rootOf } from "../journal/second-implementation.js";
 import { damage } from "../cli/damage.js";
 import { describeStores, directory, ledgerPath, open, openStore } from "./fixture.js";
+import type { StoreName } from "./fixture.js";
 
 const origin = "example.com/orders";
 const [key1, key2, key3] = [1, 2, 3].map((seed) => formatSignerKey(origin, Buffer.alloc(32, seed))) as [
@@ -282,18 +284,23 @@ describe("a change of keys", () => {
       expect(verifyNote(notes[at]!.note, keys)).toHaveLength(2);
   });
 
-  test("is taken up where it was interrupted, and nobody signs in between", async () => {
-    const store = await openStore("memory");
-    const broken = await open(store, { key: key1, testing: {} });
-    await grow(broken, 3);
-    // The change is written; what should have followed is not.
+  /** A journal of four entries whose change to the second key lacks its checkpoint. */
+  async function interrupted(name: StoreName = "memory"): Promise<Store> {
+    const store = await openStore(name);
+    const ledger = await open(store, { key: key1 });
+    await grow(ledger, 3);
     const begin = store.begin.bind(store);
     let begun = 0;
     store.begin = () => (++begun === 2 ? Promise.reject(new Error("gone")) : begin());
-    await expect(broken.changeKey(key2)).rejects.toThrow("gone");
+    await expect(ledger.changeKey(key2)).rejects.toThrow("gone");
     store.begin = begin;
+    expect((await ledger.status()).size).toBe(4);
+    return store;
+  }
 
-    expect((await broken.status()).size).toBe(4);
+  test("is taken up where it was interrupted, and nobody signs in between", async () => {
+    const store = await interrupted();
+
     for (const key of [key1, key2])
       await expect((await open(store, { key })).checkpoint()).rejects.toMatchObject({
         code: "KEY_REQUIRED",
@@ -306,6 +313,26 @@ describe("a change of keys", () => {
     expect([size, (await again.status()).size]).toEqual([6, 6]);
     expect(verifyNote(note, [verifier1, verifier2])).toHaveLength(2);
     expect((await (await open(store, { key: key2 })).checkpoint()).note).toBe(note);
+  });
+
+  test("is not ended by a checkpoint of the new key alone", async () => {
+    const store = await interrupted();
+    const ledger = await open(store, { key: key1 });
+    const both = await ledger.changeKey(key2);
+    const text = both.note.slice(0, both.note.indexOf("\n\n") + 1);
+    const note = signNote(text, [parseSignerKey(key2, "key")]);
+    await writeOperational(store, 5_000, (transaction) => transaction.putCheckpoint({ size: 4, note }));
+
+    await expect((await open(store, { key: key2 })).checkpoint()).rejects.toMatchObject({ code: "KEY_REQUIRED" });
+    expect(await ledger.checkpoint()).toEqual(both);
+    expect(await ledger.checkpoints()).toEqual([both]);
+  });
+
+  test("is read once, however many ask at the same time", async () => {
+    const ledger = await open(await interrupted("async memory"), { key: key2 });
+    const asked = await Promise.allSettled(Array.from({ length: 8 }, () => ledger.checkpoint()));
+
+    for (const each of asked) expect(each).toMatchObject({ status: "rejected", reason: { code: "KEY_REQUIRED" } });
   });
 
   test("is decided again when the journal said something else of itself in between", async () => {
@@ -419,7 +446,21 @@ describeStores("a proof", (openOne) => {
     expect(await ledger.consistency(9, 9)).toMatchObject({ size2: 9, checkpoint: note, proof: [] });
     expect((await ledger.consistency(9)).size2).toBe(12);
     expect((await ledger.consistency(12)).proof).toEqual([]);
+    expect(await ledger.prove(3, { size: 9 })).toMatchObject({ size: 9, checkpoint: note });
+    await ledger.checkpoint();
+    expect(await ledger.prove(3, { size: 9 })).toMatchObject({ size: 9, checkpoint: note });
     expect((await ledger.prove(3, { size: 12 })).text).toMatch(/^c2sp\.org\/tlog-proof@v1\nindex 3\n/);
+  });
+
+  test("leads to a checkpoint under a key that was changed to", async () => {
+    const store = await openStore("memory");
+    const ledger = await open(store, { key: key1 });
+    await ledger.changeKey(key2);
+    await grow(ledger, 5);
+    const { note } = await ledger.checkpoint();
+
+    expect((await (await open(store)).prove(0)).checkpoint).toBe(note);
+    expect((await (await open(store)).consistency(1)).checkpoint).toBe(note);
   });
 
   test("of what is not there is refused", async () => {
