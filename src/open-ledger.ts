@@ -4,6 +4,7 @@ import { types } from "node:util";
 import { Ledger } from "./api/ledger.js";
 import { Areas } from "./engine/areas.js";
 import { Engine } from "./engine/engine.js";
+import { journalExists, readGenesis } from "./engine/genesis.js";
 import { checkKeyName, loadSigner } from "./engine/keys.js";
 import type { Diagnostic, LedgerOptions } from "./engine/types.js";
 import { parseCheckpoint } from "./journal/checkpoint.js";
@@ -43,8 +44,8 @@ const optionNames = [
 /** Opens a ledger: a path to a file, `"memory:"`, or a store. By default it is created when there is none.
  *  `NOT_FOUND`: nothing there and nothing to be created; `STORE_FOREIGN`: a file that is not ours; `SCHEMA_UNKNOWN`: a
  *  newer format; `STORE_UNSAFE_PATH`: a link or not a regular file; `STORE_UNSUPPORTED`: a network file system;
- *  `STORE_DAMAGED`; `STORE_BUSY`; `STORE_ROLLED_BACK`: not what `expectAtLeast` says; `KEY_UNSAFE`: a key file that others
- *  can read, or that lies beside the ledger. After any of them not a byte was changed. @public */
+ *  `STORE_DAMAGED`; `STORE_BUSY`; `STORE_EXISTS`: one is there and `create` is `"new"`; `STORE_ROLLED_BACK`: not what
+ *  `expectAtLeast` says; `KEY_UNSAFE`: a key file that others can read, or that lies beside the ledger. After any of them not a byte was changed. @public */
 export async function openLedger(location: string | Store, options: LedgerOptions = {}): Promise<Ledger> {
   checkOptions(options);
   const areas = new Areas(options.events ?? [], options.strict ?? false);
@@ -55,8 +56,13 @@ export async function openLedger(location: string | Store, options: LedgerOption
   const signer = options.key === undefined ? null : await loadSigner(options.key, "options.key", ledgerFile);
   if (signer !== null && options.origin !== undefined) checkKeyName(signer, options.origin, "options.key");
   const expectAtLeast = options.expectAtLeast === undefined ? null : parseCheckpoint(options.expectAtLeast);
+  if (options.create === "new") {
+    if (expectAtLeast !== null && expectAtLeast.size > 0)
+      throw invalid("options.create", "true or false beside expectAtLeast, which says that there is a journal", "new");
+    if (ownsStore) await refuseExisting(location, options);
+  }
   // Where a journal must be, none is made.
-  const create = (options.create ?? true) && (expectAtLeast === null || expectAtLeast.size === 0);
+  const create = expectAtLeast !== null && expectAtLeast.size > 0 ? false : (options.create ?? true);
   const store = ownsStore ? await openStore(location, { ...options, create }, busyTimeoutMs, onEvent) : location;
   try {
     const engine = await Engine.start({
@@ -110,13 +116,28 @@ async function openStore(
   }
   return openSqliteStore(location, {
     readOnly: options.readOnly ?? false,
-    create: options.create ?? true,
+    create: options.create !== false,
     busyTimeoutMs,
     allowNetworkFilesystem: options.allowNetworkFilesystem ?? false,
     onDiagnostic: onEvent,
     ...faults,
     ...(options.testing?.filesystemKind === undefined ? {} : { filesystemKind: options.testing.filesystemKind }),
   });
+}
+
+/** Looks for a journal without changing a byte of it. Whether this opening made it is decided by who wrote its first entry. */
+async function refuseExisting(location: string, { allowNetworkFilesystem = false }: LedgerOptions): Promise<void> {
+  if (fileOf(location) === null) return;
+  const store = await openSqliteStore(location, { readOnly: true, allowNetworkFilesystem }).catch((error: unknown) => {
+    if (error instanceof LedgerError && error.code === "NOT_FOUND") return null;
+    throw error;
+  });
+  try {
+    const genesis = store === null ? null : await readGenesis(store);
+    if (store !== null && genesis !== null) throw journalExists(store, genesis.opened);
+  } finally {
+    await store?.close();
+  }
 }
 
 /** Where a journal is in a file, the path of the file. */
@@ -126,7 +147,11 @@ function fileOf(location: string): string | null {
 
 function checkOptions(options: LedgerOptions): void {
   checkMembers(options, "options", optionNames);
-  for (const name of ["readOnly", "create", "strict", "dedupe", "acceptClockStep", "allowNetworkFilesystem"] as const)
+  if (options.create !== "new" && options.create !== undefined && typeof options.create !== "boolean")
+    throw invalid("options.create", 'true, false or "new"', options.create);
+  if (options.create === "new" && options.readOnly === true)
+    throw invalid("options.create", "true or false beside readOnly, which creates nothing", options.create);
+  for (const name of ["readOnly", "strict", "dedupe", "acceptClockStep", "allowNetworkFilesystem"] as const)
     checkBoolean(options[name], `options.${name}`);
   if (options.origin !== undefined) parseOrigin(options.origin, "options.origin");
   if (options.busyTimeoutMs !== undefined)

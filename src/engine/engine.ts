@@ -4,21 +4,17 @@ import { invalid, LedgerError } from "../kernel/errors.js";
 import type { Clock } from "../kernel/clock.js";
 import { Content, contentDigest, isContentReference, type ContentReference } from "../journal/content.js";
 import type { Checkpoint } from "../journal/checkpoint.js";
-import { encodeEntry, entryId, entryTemplate, zeroId } from "../journal/entry.js";
-import { journalOpened, journalStream, parseJournalOpened } from "../journal/events/journal.js";
 import type { JournalOpened, RandomBytes } from "../journal/events/journal.js";
-import { canonicalize } from "../kernel/canonical.js";
 import type { SignerKey } from "../journal/note-keys.js";
-import { decodeStored } from "../journal/stored.js";
 import type { RawReader } from "../journal/raw-reader.js";
-import type { EntryRow, Store, StoreTransaction } from "../journal/store.js";
+import type { Store } from "../journal/store.js";
 import type { Areas } from "./areas.js";
-import { beginWithin, isBusy } from "./begin.js";
 import { Checkpoints } from "./checkpoints.js";
 import type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "./checkpoints.js";
 import { consumerStatus } from "./consumer.js";
 import { checkKeyName } from "./keys.js";
 import { Erasing, prepareErasure } from "./erase.js";
+import { journalExists, openJournal, readGenesis } from "./genesis.js";
 import { OwnEvents } from "./own-events.js";
 import { prepareAppend } from "./prepare.js";
 import type { PreparedAppend } from "./prepare.js";
@@ -32,7 +28,6 @@ import type { Redact } from "./redact.js";
 import { requireAtLeast, rolledBack } from "./rolled-back.js";
 import { withSnapshot } from "./snapshot.js";
 import { Subscriptions } from "./subscriptions.js";
-import { nextTime } from "./time.js";
 import type {
   AppendOptions,
   AppendResult,
@@ -53,7 +48,8 @@ export interface EngineOptions {
   readonly store: Store;
   /** Does `close` close the store? Not one that was handed in. */
   readonly ownsStore: boolean;
-  readonly create: boolean;
+  /** `"new"`: the journal must not be there yet. */
+  readonly create: boolean | "new";
   readonly origin: string | undefined;
   /** Signs checkpoints; names itself in a new journal. */
   readonly signer: SignerKey | null;
@@ -101,10 +97,11 @@ export class Engine {
   /** Starts on a store: reads who the journal is, or opens a new one. */
   static async start(options: EngineOptions): Promise<Engine> {
     const { store, signer, expectAtLeast } = options;
-    let opened = await readGenesis(store);
-    if (opened === null && expectAtLeast !== null && expectAtLeast.size > 0)
+    const genesis = await readGenesis(store);
+    if (genesis !== null && options.create === "new") throw journalExists(store, genesis.opened);
+    if (genesis === null && expectAtLeast !== null && expectAtLeast.size > 0)
       throw rolledBack("entries", expectAtLeast.size, 0);
-    opened ??= await openJournal(options);
+    const opened = genesis?.opened ?? (await openJournal(options));
     const { origin } = opened;
     if (signer !== null) checkKeyName(signer, origin, "options.key");
     if (expectAtLeast !== null) await withSnapshot(store, (reads) => requireAtLeast(reads, origin, expectAtLeast));
@@ -275,91 +272,4 @@ export class Engine {
     if (this.options.store.readOnly)
       throw new LedgerError("READ_ONLY", "the ledger must be open for writing, found it open read-only");
   }
-}
-
-async function readGenesis(store: Store): Promise<JournalOpened | null> {
-  const snapshot = await store.snapshot();
-  try {
-    const [stored] = await snapshot.entriesAt([0]);
-    if (stored === null || stored === undefined) return null;
-    const { fields } = decodeStored(stored);
-    if (fields.type !== "journal.opened") {
-      throw new LedgerError("STORE_DAMAGED", `event #0 must be journal.opened, found ${fields.type}`, {
-        details: { position: 0, field: "type" },
-      });
-    }
-    return parseJournalOpened(fields.data);
-  } finally {
-    await snapshot.release();
-  }
-}
-
-const opensMax = 20;
-
-/** Writes entry 0, unless another process was faster. A commit that failed is looked up by reading entry 0 again. */
-async function openJournal(options: EngineOptions): Promise<JournalOpened> {
-  const { store, randomBytes, signer, busyTimeoutMs } = options;
-  if (store.readOnly || !options.create) {
-    throw new LedgerError("NOT_FOUND", `${store.location} must hold a journal, found none`, {
-      details: { location: store.location },
-    });
-  }
-  const data = canonicalize(journalOpened(options.origin ?? signer?.verifier.name, randomBytes, signer?.verifier.text));
-  for (let attempt = 1; ; attempt++) {
-    const transaction = await beginWithin(store, busyTimeoutMs);
-    try {
-      if ((await transaction.head()) === null) {
-        await requireNothingLeft(transaction);
-        await transaction.append([genesisRow(options, data)], [], []);
-        await transaction.commit();
-      } else {
-        await transaction.rollback();
-      }
-    } catch (error) {
-      await transaction.rollback();
-      await store.reset();
-      const opened = await readGenesis(store);
-      if (opened !== null) return opened;
-      if (!isBusy(error) || attempt >= opensMax) throw error;
-      continue;
-    }
-    const opened = await readGenesis(store);
-    if (opened !== null) return opened;
-    // There is a head, and so there was a first entry.
-    throw new LedgerError("STORE_DAMAGED", "event #0 must be journal.opened, found no entry there", {
-      details: { position: 0, field: "type" },
-      hint: "run `runledger verify` on it",
-    });
-  }
-}
-
-/** A store without entries that knows a stream had some before: they are gone, and it is not a new one. */
-async function requireNothingLeft(transaction: StoreTransaction): Promise<void> {
-  const [journal] = await transaction.streamHeads([journalStream]);
-  if (journal === null) return;
-  throw new LedgerError(
-    "STORE_DAMAGED",
-    `a store whose stream ${journalStream} has events must have entries, found none`,
-    {
-      details: { position: 0, field: "entry" },
-      hint: "run `runledger verify` on it",
-    },
-  );
-}
-
-function genesisRow({ clock }: EngineOptions, data: string): EntryRow {
-  const time = nextTime(null, { clock: clock.now(), monotonic: clock.monotonic() }, true);
-  const template = entryTemplate(journalStream, "journal.opened", 1, {});
-  const entry = encodeEntry(template, data, { seq: 0, prev: zeroId, txFirst: 0, txCount: 1, rev: 1, at: time.at });
-  return {
-    seq: 0,
-    id: entryId(entry),
-    stream: journalStream,
-    rev: 1,
-    before: null,
-    type: "journal.opened",
-    at: time.at,
-    skew: 0,
-    entry,
-  };
 }

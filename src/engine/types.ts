@@ -10,8 +10,9 @@ import type { Redact } from "./redact.js";
 export interface LedgerOptions {
   /** Open an existing ledger for reading only: nothing is created, changed or migrated. Default false. */
   readonly readOnly?: boolean;
-  /** Create the ledger when there is none. Default true; ignored with `readOnly`. */
-  readonly create?: boolean;
+  /** Create the ledger when there is none; `"new"`: refuse one that is there (`STORE_EXISTS`), so that of several openings at
+   *  once exactly one gets it. Default true; ignored with `readOnly`. */
+  readonly create?: boolean | "new";
   /** The identity of a new journal, `^[a-z0-9][a-z0-9./-]{0,127}$`. Default: `runledger/` and 26 random characters. */
   readonly origin?: string;
   /** The key that signs checkpoints: its text (`PRIVATE+KEY+…`), or the path of a file that holds it, a regular file that its

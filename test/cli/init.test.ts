@@ -45,6 +45,26 @@ describe("init", () => {
     expect(readFileSync(text, "utf8")).toBe("notes");
   });
 
+  test("started several times at once, says of one that it created the ledger, and refuses the others", async () => {
+    for (let round = 0; round < (process.env["RUNLEDGER_LONG"] === "1" ? 20 : 3); round++) {
+      const file = newLedgerFile();
+      const origins = ["caller/1", "caller/2", "caller/3"];
+
+      const done = await Promise.all(
+        origins.map((origin) => runledger(["init", "--ledger", file, "--origin", origin])),
+      );
+
+      const created = done.findIndex(({ code }) => code === 0);
+      expect(done[created]?.stdout).toBe(`created ${file}: ${origins[created]}, format 1\n`);
+      for (const [index, each] of done.entries()) {
+        if (index === created) continue;
+        expect(each).toMatchObject({ code: 1, stdout: "" });
+        expect(each.stderr).toMatch(/^runledger: STORE_EXISTS: /);
+      }
+      expect((await call(["status", "--ledger", file])).stdout).toContain(origins[created]);
+    }
+  }, 60_000);
+
   test.each([["--origin", "Not An Origin"], ["--ledger", ""], ["--ledger", "memory:"], ["extra"]])(
     "with %j is no command line",
     async (...args) => {

@@ -42,6 +42,7 @@ async function init(line: CommandLine, options: InitOptions): Promise<void> {
   const file = ledgerFile(options.ledger, env);
   await refuseExisting(file);
   const ledger = await openLedger(file, {
+    create: "new", // somebody else may be making it at this very moment
     ...(options.origin === undefined ? {} : { origin: options.origin }),
     ...(options.key === undefined ? {} : { key: options.key }),
   });
