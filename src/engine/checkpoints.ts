@@ -94,8 +94,6 @@ export class Checkpoints {
     const { store, own, ledgerFile, append } = this.options;
     const signer = await loadSigner(newKey, "newKey", ledgerFile);
     checkKeyName(signer, own.epochs.origin, "newKey");
-    if (store.readOnly)
-      throw new LedgerError("READ_ONLY", "the ledger must be open for writing, found it open read-only");
     this.addSigner(signer);
     for (let attempt = 1; ; attempt++) {
       const { entries, epoch, revision, unfinished } = await withSnapshot(store, async (reads) => {
@@ -177,7 +175,7 @@ function keyChange(key: string, revision: number): PreparedAppend {
 }
 
 /** A checkpoint as its note says it. */
-export function viewCheckpoint(note: string): LedgerCheckpoint {
+function viewCheckpoint(note: string): LedgerCheckpoint {
   return { ...parseCheckpoint(note), signed: note.includes("\n\n"), note };
 }
 

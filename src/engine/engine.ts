@@ -219,7 +219,10 @@ export class Engine {
   }
 
   changeKey(newKey: string): Promise<LedgerCheckpoint> {
-    return this.run(() => this.checkpoints.changeKey(newKey));
+    return this.run(async () => {
+      this.checkWritable();
+      return this.checkpoints.changeKey(newKey);
+    });
   }
 
   prove(position: number, options: ProveOptions): Promise<LedgerInclusionProof> {

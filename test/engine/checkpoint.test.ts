@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { verifyConsistency, verifyInclusion, verifyNote } from "../../src/forensic/index.js";
 import { writeOperational } from "../../src/engine/operational.js";
@@ -227,7 +228,7 @@ describe("a key", () => {
     said.push(await ledger.checkpoint(), await ledger.status(), await ledger.read().toArray(), ledger);
     await ledger.changeKey(key2);
 
-    const shown = JSON.stringify(said);
+    const shown = JSON.stringify(said) + inspect(said, { depth: 30, showHidden: true });
     expect(shown).not.toContain("PRIVATE");
     for (const key of [key1, key2]) expect(shown).not.toContain(key.split("+").at(-1));
   });
