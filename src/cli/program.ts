@@ -13,6 +13,7 @@ import { addErase } from "./verbs/erase.js";
 import { addCheckProof } from "./verbs/check-proof.js";
 import { addCheckpoint } from "./verbs/checkpoint.js";
 import { addConsistency } from "./verbs/consistency.js";
+import { addForkCheck } from "./verbs/fork-check.js";
 import { addInit } from "./verbs/init.js";
 import { addKeygen } from "./verbs/keygen.js";
 import { addLog } from "./verbs/log.js";
@@ -77,6 +78,7 @@ function buildProgram(line: CommandLine): Command {
   addCat(program, line);
   addStatus(program, line);
   addVerify(program, line);
+  addForkCheck(program, line);
   addErase(program, line);
   addCheckpoint(program, line);
   addProve(program, line);

@@ -11,11 +11,9 @@ import type { RawCheckpoint, RawReader } from "../journal/raw-reader.js";
 import { LedgerError } from "../kernel/errors.js";
 import { counted } from "./figures.js";
 import type { FindingCode, Findings, Sight } from "./findings.js";
-import { namesOf, readCheckpoint, signersOf } from "./noted-checkpoint.js";
+import { checkpointRows, namesOf, signersOf, storedCheckpoints, tryCheckpoint } from "./noted-checkpoint.js";
 import type { NotedCheckpoint } from "./noted-checkpoint.js";
 import type { Roots } from "./tree.js";
-
-const rowsPerRead = 256;
 
 /** The journal that checkpoints are held against. */
 export interface JournalRead {
@@ -72,7 +70,7 @@ export class Checkpoints {
     const read: NotedCheckpoint[] = [];
     for (const [index, note] of from.entries()) {
       const where = from.length === 1 ? "given checkpoint" : `given checkpoint ${index + 1}`;
-      const checkpoint = tryRead(note);
+      const checkpoint = tryCheckpoint(note);
       if (checkpoint instanceof LedgerError) findings.add("E_CHECKPOINT", { where, message: checkpoint.message });
       else read.push(checkpoint);
     }
@@ -82,10 +80,7 @@ export class Checkpoints {
   /** The sizes whose roots it will ask for, ascending. */
   async sizes(): Promise<Float64Array> {
     const sizes = new Set(this.fromOutside.map(({ size }) => size));
-    for await (const { note } of this.rows()) {
-      const checkpoint = typeof note === "string" ? tryRead(note) : null;
-      if (checkpoint !== null && !(checkpoint instanceof LedgerError)) sizes.add(checkpoint.size);
-    }
+    for await (const { size } of storedCheckpoints(this.reader)) sizes.add(size);
     return Float64Array.from(sizes).sort();
   }
 
@@ -93,7 +88,7 @@ export class Checkpoints {
   async compare(journal: JournalRead): Promise<void> {
     this.journalKeys = keysOf(journal.epochs);
     const open = [...this.fromOutside];
-    for await (const row of this.rows()) {
+    for await (const row of checkpointRows(this.reader)) {
       this.stored++;
       const checkpoint = this.take(row);
       if (checkpoint === null) continue;
@@ -110,23 +105,13 @@ export class Checkpoints {
     this.journalKeys = keysOf(journal.epochs);
     for (const checkpoint of this.fromOutside) this.judge(checkpoint, true, journal);
     let last: RawCheckpoint | null = null;
-    for await (const row of this.rows()) {
+    for await (const row of checkpointRows(this.reader)) {
       this.stored++;
       last = row;
     }
     const checkpoint = last === null ? null : this.take(last);
     if (checkpoint !== null) this.judge(checkpoint, false, journal);
     this.requireSigned();
-  }
-
-  private async *rows(): AsyncGenerator<RawCheckpoint, void, undefined> {
-    for (let after: number | null = null; ;) {
-      const rows: readonly RawCheckpoint[] = await this.reader.checkpoints(after, rowsPerRead);
-      yield* rows;
-      const last = rows.at(-1)?.size;
-      if (rows.length < rowsPerRead || typeof last !== "number" || (after !== null && last <= after)) return;
-      after = last;
-    }
   }
 
   /** Reads a stored row; null when it is none. */
@@ -136,7 +121,7 @@ export class Checkpoints {
       this.findings.add("E_TYPE", { where, message: "note must be text", have: note });
       return null;
     }
-    const checkpoint = tryRead(note);
+    const checkpoint = tryCheckpoint(note);
     if (checkpoint instanceof LedgerError) {
       this.findings.add("E_CHECKPOINT", { where, message: checkpoint.message });
       return null;
@@ -247,13 +232,4 @@ function keysOf(epochs: Epochs | null): VerifierKey[] {
 /** A verifier key by its name and id. */
 function shortKey(key: string): string {
   return key.slice(0, key.lastIndexOf("+"));
-}
-
-function tryRead(note: string): NotedCheckpoint | LedgerError {
-  try {
-    return readCheckpoint(note);
-  } catch (error) {
-    if (error instanceof LedgerError) return error;
-    throw error;
-  }
 }

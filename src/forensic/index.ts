@@ -2,6 +2,9 @@
 export { verify } from "./verify.js";
 export type { VerifyOptions, VerifyProgress } from "./verify.js";
 export type { EntryRange, RangeProof, RangeWorkers, StartRangeWorkers } from "./ranges.js";
+export { forkCheck } from "./fork-check.js";
+export type { ForkCheckOptions, ForkReport, ForkSide, ForkVerdict } from "./fork-check.js";
+export type { Equivocation } from "./equivocation.js";
 export { formatReport } from "./format-report.js";
 export type { Anchored, CheckLine, Verdict, VerifyLevel, VerifyReport } from "./report.js";
 export { findingKinds } from "./findings.js";

@@ -3,8 +3,14 @@ import { parseCheckpoint } from "../journal/checkpoint.js";
 import { parseNote } from "../journal/note.js";
 import type { NoteSignature } from "../journal/note.js";
 import type { VerifierKey } from "../journal/note-keys.js";
+import type { RawCheckpoint, RawReader } from "../journal/raw-reader.js";
+import { LedgerError } from "../kernel/errors.js";
+
+const rowsPerRead = 256;
 
 export interface NotedCheckpoint {
+  /** All of it, as it was read. */
+  readonly note: string;
   /** The first line. */
   readonly origin: string;
   readonly size: number;
@@ -19,7 +25,36 @@ export interface NotedCheckpoint {
 export function readCheckpoint(note: string): NotedCheckpoint {
   const { origin, size, root } = parseCheckpoint(note);
   const { text, signatures } = note.includes("\n\n") ? parseNote(note) : { text: "", signatures: [] };
-  return { origin, size, root: Buffer.from(root).toString("hex"), text, signatures };
+  return { note, origin, size, root: Buffer.from(root).toString("hex"), text, signatures };
+}
+
+/** Reads it, or says why it is none. */
+export function tryCheckpoint(note: string): NotedCheckpoint | LedgerError {
+  try {
+    return readCheckpoint(note);
+  } catch (error) {
+    if (error instanceof LedgerError) return error;
+    throw error;
+  }
+}
+
+/** The rows of stored checkpoints, whatever is in them, in the order of their sizes. */
+export async function* checkpointRows(reader: RawReader): AsyncGenerator<RawCheckpoint, void, undefined> {
+  for (let after: number | null = null; ;) {
+    const rows: readonly RawCheckpoint[] = await reader.checkpoints(after, rowsPerRead);
+    yield* rows;
+    const last = rows.at(-1)?.size;
+    if (rows.length < rowsPerRead || typeof last !== "number" || (after !== null && last <= after)) return;
+    after = last;
+  }
+}
+
+/** The stored checkpoints that are some. */
+export async function* storedCheckpoints(reader: RawReader): AsyncGenerator<NotedCheckpoint, void, undefined> {
+  for await (const { note } of checkpointRows(reader)) {
+    const checkpoint = typeof note === "string" ? tryCheckpoint(note) : null;
+    if (checkpoint !== null && !(checkpoint instanceof LedgerError)) yield checkpoint;
+  }
 }
 
 /** Which of the keys signed it; or the first of them whose signature is wrong. */

@@ -207,6 +207,7 @@ describe("status", () => {
       "readOnly",
       "location",
       "queue",
+      "consumers",
       "store",
     ]);
     expect(status).toMatchObject({ size: 3, readOnly: true, head: { position: 2 } });
