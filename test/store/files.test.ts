@@ -12,14 +12,13 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { openSqliteRawReader } from "../../src/store/sqlite/raw-reader.js";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import type { StoreDiagnostic } from "../../src/store/sqlite/diagnostic.js";
 import { append, begin, read, readAll, write } from "../../src/testing/store-histories.js";
-import { closedLedger, crashedLedger, emptyDirectory, freshPath, listing } from "./place.js";
+import { closedLedger, crashedLedger, emptyDirectory, freshPath, listing, placeForCopies } from "./place.js";
 
 test.each([
   [
@@ -130,8 +129,7 @@ test.each([
   async (_, suffixes, entries) => {
     const path = await crashedLedger(5, suffixes);
     const before = listing(dirname(path));
-    const copies = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith("runledger-"));
-    const copiesBefore = copies();
+    const copies = placeForCopies();
     const heard: StoreDiagnostic[] = [];
 
     const store = await openSqliteStore(path, { readOnly: true, onDiagnostic: (diagnostic) => heard.push(diagnostic) });
@@ -148,7 +146,7 @@ test.each([
     await raw.close();
 
     expect(listing(dirname(path))).toEqual(before);
-    expect(copies()).toEqual(copiesBefore);
+    expect(readdirSync(copies)).toEqual([]);
     const writer = await openSqliteStore(path);
     await write(writer, { streams: ["a/1"] });
     expect(await readAll(writer)).toHaveLength(entries + 1);

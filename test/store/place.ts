@@ -15,6 +15,18 @@ export function emptyDirectory(): string {
   return directory;
 }
 
+/** From here to the end of the test, private copies are made in a directory of its own, which is empty before. */
+export function placeForCopies(): string {
+  const before = process.env["TMPDIR"];
+  const directory = emptyDirectory();
+  process.env["TMPDIR"] = directory;
+  onTestFinished(() => {
+    if (before === undefined) delete process.env["TMPDIR"];
+    else process.env["TMPDIR"] = before;
+  });
+  return directory;
+}
+
 /** A path in a directory of its own, where nothing stands. */
 export function freshPath(name = "state.ledger"): string {
   return join(emptyDirectory(), name);

@@ -45,6 +45,19 @@ export function hold(path: string): Connection {
   return open(path, "read");
 }
 
+/** Locks a file that is there and empty, for as long as the connection is open; `SQLITE_BUSY` when somebody else has. */
+export function lockFile(path: string): Connection {
+  const connection = open(path, "write");
+  try {
+    connection.pragma("journal_mode = MEMORY"); // nothing is ever written, and nothing is to stand beside it
+    connection.exec("BEGIN EXCLUSIVE");
+    return connection;
+  } catch (cause) {
+    connection.close();
+    throw cause;
+  }
+}
+
 /** The settings of a connection as SQLite reports them. */
 export function connectionSettings(connection: Connection): Readonly<Record<string, unknown>> {
   const names = ["journal_mode", "encoding", ...writeSettings.map(([name]) => name)];

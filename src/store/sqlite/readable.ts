@@ -1,8 +1,7 @@
 /** Opening a ledger file for reading, whoever is alive.
  *  Invariants: nothing beside the file is created, changed or removed; when the file cannot be read where it is without
  *  doing so, a private copy is read, and said to be one. */
-import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LedgerError } from "../../kernel/errors.js";
@@ -15,6 +14,7 @@ import type { Header } from "./header.js";
 import { consume, HeldFile, sidecarChunks } from "./held-file.js";
 import { inspectTarget, sameFile } from "./location.js";
 import type { FoundFile, Target } from "./location.js";
+import { makePrivateDirectory } from "./private-directory.js";
 
 /** A ledger file that can be connected to for reading. */
 export interface Readable {
@@ -125,26 +125,24 @@ async function hashInPlace(file: HeldFile): Promise<readonly EvidenceFile[]> {
 
 /** Null when the file changed meanwhile. */
 async function privateCopy(file: HeldFile, header: Header, found: Target): Promise<Readable | null> {
-  const directory = mkdtempSync(join(tmpdir(), "runledger-"));
-  chmodSync(directory, 0o700);
-  const remove = (): void => rmSync(directory, { recursive: true, force: true });
+  const directory = makePrivateDirectory();
   try {
-    const path = join(directory, "ledger");
+    const path = join(directory.path, "ledger");
     const files = await copyStill(file, path);
     if (files === null) {
-      remove();
+      directory.remove();
       return null;
     }
     fold(path);
     const close = (): void => {
-      remove();
+      directory.remove();
       file.close();
     };
     const empty = statSync(path).size === 0;
     const unchanged = (): boolean => isAs(found);
     return { path, copied: true, header, empty, evidence: async () => files, unchanged, current: () => true, close };
   } catch (cause) {
-    remove();
+    directory.remove();
     throw cause;
   }
 }
