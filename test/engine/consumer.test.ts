@@ -376,6 +376,18 @@ describeStores("a durable consumer", (openOne, openStoreOf) => {
     expect((await consumerOf(store))!.claim!.expiresAt).toBeGreaterThan(first + 1_500);
   });
 
+  test("is renewed no more when its signal was aborted, though its reader does not come back", async () => {
+    const { one, two } = await openTwo();
+    await fill(one, 1);
+    const controller = new AbortController();
+    await take(follow(one, { leaseMs: 200, signal: controller.signal }));
+    controller.abort();
+
+    await new Promise((resolve) => setTimeout(resolve, 300));
+
+    expect(await takePositions(follow(two))).toEqual([1]);
+  });
+
   test("that is lost while its reader waits tells it without waiting for an event", async () => {
     const { store, one } = await openTwo();
     const subscription = follow(one, { leaseMs: 100 });

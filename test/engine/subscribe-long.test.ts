@@ -111,6 +111,9 @@ test("ten thousand subscriptions that are opened and left leave no listener, no 
     listeners--;
     remove(...args);
   };
+  const between = ledger.subscribe({ signal });
+  await between.next();
+  expect(listeners).toBe(0);
   const run = async (count: number): Promise<void> => {
     const waiting = Array.from({ length: count }, async () => {
       const subscription = ledger.subscribe({ signal, from: "head" });

@@ -210,6 +210,19 @@ describeStores("a subscription", (openOne, openStoreOf) => {
     }
   });
 
+  test("that was aborted and then returned is done", async () => {
+    const ledger = await openOne();
+    const controller = new AbortController();
+    const subscription = subscribe(ledger, { signal: controller.signal });
+    await take(subscription);
+    const waiting = subscription.next();
+    controller.abort();
+    await subscription.return();
+
+    expect(await waiting).toEqual({ done: true, value: undefined });
+    expect(await subscription.next()).toEqual({ done: true, value: undefined });
+  });
+
   test("ends with CLOSED when the ledger is closed: while it waits, in between, or before it began", async () => {
     const ledger = await openOne();
     const [waits, between, later] = [subscribe(ledger), subscribe(ledger), subscribe(ledger)];
