@@ -169,13 +169,18 @@ export class Prover {
     const prev = matched < 0 ? scanner.scanToPrev(entry) : scanner.skipToPrev(entry, matched);
     if (prev < 0 || scanner.at !== at || scanner.replacement || scanner.brokenReference) return false;
     const txFirst = inTx ? state.tx.first : seq;
-    const { count: txCount } = state.tx; // of its own tx, or of the one before, which may be of the same size
-    const { revision } = stream;
-    // Comparing with text that is expected is several times as fast as reading it unit by unit.
-    const expected = `${state.previous}","rev":${revision + 1},"seq":${seq}${stream.middle}${type.version},"tx":[${txFirst},${txCount}${type.ending}`;
-    if (entry.slice(prev) === expected) scanner.txCount = txCount;
-    else if (!this.proveRest(entry, prev, row, stream, type) || scanner.txFirst !== txFirst) return false;
-    else if (inTx && scanner.txCount !== txCount) return false;
+    const revision = stream.revision + 1;
+    if (
+      !scanner.endsAs(prev, {
+        previous: state.previous,
+        rev: revision,
+        seq,
+        middle: stream.middle,
+        ending: type.ending,
+      })
+    )
+      return false;
+    if (scanner.txFirst !== txFirst || (inTx && scanner.txCount !== state.tx.count)) return false;
     const { cause } = scanner;
     if (cause !== null && !this.isEarlier(cause, txFirst)) return false;
     const id = hash("sha256", "\0" + entry, "hex");
@@ -185,20 +190,10 @@ export class Prover {
     if (cause !== null) state.causes++;
     if (scanner.references.length > 0) this.nameContents(stream, seq);
     else if (matched < 0) type.shapes.learn(entry);
-    streams.advance(stream, revision + 1, seq);
+    streams.advance(stream, revision, seq);
     type.used = true;
     state.sound++;
     state.moveOn(seq, id, at);
-    return true;
-  }
-
-  /** Shows the members from `prev` on to be those of the row, its stream and its type, whatever its tx and `tv`. */
-  private proveRest(entry: string, prev: number, row: RawEntry, stream: StreamState, type: TypeState): boolean {
-    const { scanner, state } = this;
-    if (entry.slice(prev, prev + 64) !== state.previous || !scanner.scanFromPrev(prev)) return false;
-    if (scanner.seq !== row.seq || scanner.rev !== row.rev) return false;
-    if (scanner.stream !== nameOf(stream) || scanner.type !== type.name) return false;
-    type.version = scanner.tv;
     return true;
   }
 

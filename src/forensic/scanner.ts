@@ -18,6 +18,7 @@ import {
   timeMsMax,
 } from "../kernel/limits.js";
 import { parseStream, parseType } from "../kernel/names.js";
+import { longEscapes, shortEscapes } from "./escapes.js";
 
 const quote = 0x22;
 const dollar = 0x24;
@@ -39,6 +40,16 @@ const closeBrace = 0x7d;
 const del = 0x7f;
 /** Fifteen digits are always a safe integer; longer ones are looked at with care. */
 const digitsMax = 15;
+
+/** How an entry must end: the values of `prev`, `rev` and `seq`, the text from there to the value of `tv`, and the text
+ *  behind the tx. */
+interface Ending {
+  readonly previous: string;
+  readonly rev: number;
+  readonly seq: number;
+  readonly middle: string;
+  readonly ending: string;
+}
 
 /** One scanner serves many texts; what it found in the last one stands in its fields. Each step takes the position where
  *  something must start and answers where it ends, or −1. */
@@ -140,6 +151,26 @@ export class EntryScanner {
     return (
       rev >= 1 && tv >= 1 && txCount >= 1 && txCount <= entriesPerTxMax && txFirst <= seq && seq < txFirst + txCount
     );
+  }
+
+  /** Is everything from the value of the member `prev` on as it must be? Of the rest it says only what tx and what `tv` it
+   *  is. Comparing whole parts is several times as fast as reading them unit by unit. */
+  endsAs(prev: number, { previous, rev, seq, middle, ending }: Ending): boolean {
+    const { text } = this;
+    if (text.slice(prev, prev + 64) !== previous) return false;
+    const revEnd = this.natural(this.literal(prev + 64, '","rev":'));
+    if (revEnd < 0 || this.integer !== rev) return false;
+    const seqEnd = this.natural(this.literal(revEnd, ',"seq":'));
+    if (seqEnd < 0 || this.integer !== seq || text.slice(seqEnd, seqEnd + middle.length) !== middle) return false;
+    let pos = this.natural(seqEnd + middle.length);
+    this.tv = this.integer;
+    pos = this.natural(this.literal(pos, ',"tx":['));
+    this.txFirst = this.integer;
+    pos = this.natural(this.literal(pos, ","));
+    this.txCount = this.integer;
+    const { tv, txFirst, txCount } = this;
+    if (pos < 0 || text.slice(pos) !== ending) return false;
+    return tv >= 1 && txCount >= 1 && txCount <= entriesPerTxMax && txFirst <= seq && seq < txFirst + txCount;
   }
 
   /** Exact text. */
@@ -352,12 +383,6 @@ export class EntryScanner {
 }
 
 const numberPattern = /[-+.0-9eE]*/y;
-const shortEscapes: ReadonlySet<number> = new Set(["b", "f", "n", "r", "t"].map((letter) => letter.charCodeAt(0)));
-const longEscapes: ReadonlySet<string> = new Set(
-  Array.from({ length: 0x20 }, (_, code) => JSON.stringify(String.fromCharCode(code)))
-    .filter((escaped) => escaped.length === 8)
-    .map((escaped) => escaped.slice(3, 7)),
-);
 
 /** The value of a string that was scanned, from behind its opening quote to behind its closing one. */
 function unquoted(text: string, start: number, end: number): string {

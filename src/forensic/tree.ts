@@ -126,14 +126,13 @@ export class TreeWalk {
 const node = Buffer.alloc(65);
 node[0] = 1;
 
-/** The root of 256 hashes; the list is used up. As `merkleRoot`, in five sixths of its time: only the ids and the root are
+/** The root of 256 hashes; the list is used up. As `merkleRoot`, in three quarters of its time: only the ids and the root are
  *  hex. */
 export function rootOfNodeWidth(hashes: string[]): string {
   let encoding: "hex" | "binary" = "hex";
   for (let width = nodeWidth / 2; width >= 1; width /= 2) {
     for (let at = 0; at < width; at++) {
-      node.write(hashes[2 * at]!, 1, 32, encoding);
-      node.write(hashes[2 * at + 1]!, 33, 32, encoding);
+      node.write(hashes[2 * at]! + hashes[2 * at + 1]!, 1, 64, encoding);
       hashes[at] = hash("sha256", node, width === 1 ? "hex" : "binary");
     }
     encoding = "binary";

@@ -25,8 +25,6 @@ export interface TypeState {
   readonly ending: string;
   /** An event of the journal itself: its entries are looked at one by one. */
   readonly special: boolean;
-  /** The schema version of the last entry that was shown to be right; the next most likely has the same. */
-  version: number;
   readonly shapes: Shapes;
   used: boolean;
 }
@@ -59,7 +57,6 @@ export class TypeTable {
           number: id,
           ending: `],"type":"${type}","v":1}`,
           special: isJournalType(type),
-          version: 1,
           shapes: new Shapes(),
           used: false,
         };

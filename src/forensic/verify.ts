@@ -124,6 +124,7 @@ class Verification {
     // The pages of the entries are shown to be whole by reading them; the store is asked for its own opinion when they are not.
     const problems = await this.reader.problems("but-entries");
     this.addProblems(problems, []);
+    if (workers !== null && problems.length > 0) return null;
     try {
       // Counting is a scan of its own: the full level counts what it reads.
       if (this.settings.level === "quick") this.size = await this.reader.entryCount();

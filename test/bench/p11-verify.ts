@@ -1,37 +1,77 @@
-/** P11: verify at level full, one thread, against hashing and linking the stored text and nothing else. */
+/** P11: verify at level full. One thread against hashing and linking the stored text and nothing else; two threads against
+ *  one; and what each takes of memory, in a process of its own. */
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { openLedger } from "../../src/index.js";
-import type { Measure } from "./harness/measure.js";
 import { jobEvents } from "./harness/events.js";
-import { least, short } from "./harness/report.js";
+import type { Bench, Measure } from "./harness/measure.js";
+import { least, most, short } from "./harness/report.js";
+import type { Line } from "./harness/report.js";
 import { block, interleave, rate, ratio, spreadOf } from "./harness/rounds.js";
 import { hashAndLink } from "./limits/hash-and-link.js";
 
+const program = fileURLToPath(new URL("harness/verify-once.js", import.meta.url));
+
 export const verifyMeasure: Measure = {
   ids: ["P11"],
-  title: "verify, one thread",
-  async run({ settings, filled }) {
+  title: "verify, one thread and two",
+  async run(bench) {
+    const { settings, filled } = bench;
     const path = await filled.shared(settings.events);
     const ledger = await openLedger(path, { readOnly: true, events: [jobEvents] });
-    const { verify, limit } = await interleave(
+    const verify = async (workers: number): Promise<void> => {
+      const { verdict } = await ledger.verify({ level: "full", workers });
+      if (verdict !== "OK") throw new Error(`the ledger must verify, found ${verdict}`);
+    };
+    const { one, two, limit } = await interleave(
       {
-        verify: () =>
-          block(settings.events, async () => {
-            const report = await ledger.verify({ level: "full" });
-            if (report.verdict !== "OK") throw new Error(`the ledger must verify, found ${report.verdict}`);
-          }),
+        one: () => block(settings.events, () => verify(1)),
+        two: () => block(settings.events, () => verify(2)),
         limit: () => block(settings.events, () => hashAndLink(path)),
       },
       Math.min(settings.rounds, 5),
     );
     await ledger.close();
+    const [oneRate, twoRate, limitRate] = [one, two, limit].map((taken) => short(spreadOf(taken, rate).median));
     return [
       {
         id: "P11",
         what: `verify full, one thread / string hash + link, ${short(settings.events)}`,
-        value: ratio(verify, rate, limit),
+        value: ratio(one, rate, limit),
         target: least(0.75, 0.9),
-        note: `${short(spreadOf(verify, rate).median)} to ${short(spreadOf(limit, rate).median)} events/s`,
+        note: `${oneRate} to ${limitRate} events/s`,
       },
+      {
+        id: "P11",
+        what: `verify full, two threads / one, ${short(settings.events)}`,
+        value: ratio(two, rate, one),
+        target: least(1.7),
+        note: `${twoRate} to ${oneRate} events/s`,
+      },
+      ...(await memoryLines(bench)),
     ];
   },
 };
+
+/** The most memory that a process takes which verifies once: it must not grow with the journal. */
+async function memoryLines({ settings, filled }: Bench): Promise<Line[]> {
+  const sizes = settings.name === "full" ? [1_000_000, 3_000_000] : [1_000_000];
+  const lines: Line[] = [];
+  for (const events of sizes) {
+    const path = await filled.shared(events);
+    for (const workers of [1, 2]) {
+      const { peakMiB, progressed } = JSON.parse(
+        execFileSync(process.execPath, [program, path, String(workers)], { encoding: "utf8" }),
+      ) as { peakMiB: number; progressed: number };
+      lines.push({
+        id: "P11",
+        what: `peak memory of verify, ${workers === 1 ? "one thread" : "two threads"}, ${short(events)}`,
+        value: { median: peakMiB, min: peakMiB, max: peakMiB },
+        unit: " MiB",
+        target: most(300),
+        note: `progress was told ${short(progressed)} times`,
+      });
+    }
+  }
+  return lines;
+}

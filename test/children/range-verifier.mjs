@@ -22,7 +22,7 @@ const accidents = {
 const ledger = await openLedger(path, { readOnly: true });
 let outcome;
 try {
-  const { evidence, ...report } = await ledger.verify({
+  const report = await ledger.verify({
     workers: Number(workers),
     signal: stop.signal,
     onProgress: ({ phase, done, total }) => {

@@ -29,9 +29,9 @@ beforeAll(async () => {
   const ledger = await openLedger(path);
   let cause: EventReference | undefined;
   for (let tx = 0; tx < 120; tx++) {
-    const streams = Array.from({ length: 10 }, (_, place) => ({
+    const streams = Array.from({ length: 10 }, (_each, place) => ({
       stream: `log/${(tx * 7 + place) % 40}`,
-      events: Array.from({ length: 100 }, (_, line) => ({
+      events: Array.from({ length: 100 }, (_line, line) => ({
         type: "log.said",
         data: { tx, line, ...(line === 50 && { text: content(`said in ${tx} at ${place}`) }) },
       })),

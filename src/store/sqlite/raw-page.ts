@@ -16,36 +16,45 @@ export function plainPage(statements: RawStatements, after: number, limit: numbe
 }
 
 /** The same page in two values a row less work; null when its values are not all of the classes that they must be, or its
- *  positions are not one behind the other: a position that a damaged page shows in the wrong place is a finding. */
+ *  positions are not one behind the other from `after` on: a position that a damaged page shows in the wrong place, or does
+ *  not show, is a finding. */
 export function soundPage(statements: RawStatements, after: number, limit: number): RawEntry[] | null {
-  const texts = statements.entryTexts.all(after, limit) as unknown[];
+  const to = after + limit;
+  const texts = statements.entryTexts.all(after, to) as unknown[];
+  if (texts.length < limit && statements.entries.all(to, 1).length > 0) return null;
   if (texts.length === 0) return [];
-  const columns = readColumns(statements, after, limit);
+  const columns = readColumns(statements, after, to);
   if (columns === null) return null;
-  const [idText, soundIds, ...lists] = columns;
+  const [idTexts, ...lists] = columns;
   // In JSON a fraction has a point and text has quotes.
-  if (soundIds !== texts.length || lists.some((list) => list.includes(".") || list.includes(`"`))) return null;
-  if (texts.some((text) => typeof text !== "string")) return null;
+  if (idTexts.length !== texts.length * idStride - 1 || lists.some((list) => list.includes(".") || list.includes(`"`)))
+    return null;
   const [seqs, streams, revs, befores, types, ats, skews] = lists.map((list) => JSON.parse(list) as unknown[]) as Lists;
-  const ids = idText.toLowerCase();
+  const ids = idTexts.toLowerCase();
   const entries: RawEntry[] = [];
   for (let index = 0; index < texts.length; index++) {
-    const seq = seqs[index] as number; // the key of a table is an integer
-    if (seq !== (seqs[0] as number) + index) return null;
+    const seq = after + 1 + index;
+    const end = index * idStride + idDigits;
+    const text = texts[index];
+    if (seqs[index] !== seq || typeof text !== "string" || (end < ids.length && ids[end] !== ",")) return null;
     entries.push({
       seq,
-      id: ids.slice(index * 64, index * 64 + 64),
+      id: ids.slice(end - idDigits, end),
       stream: streams[index],
       rev: revs[index],
       before: befores[index],
       type: types[index],
       at: ats[index],
       skew: skews[index],
-      entry: exact(statements, seq, texts[index]),
+      entry: exact(statements, seq, text),
     });
   }
   return entries;
 }
+
+const idDigits = 64;
+/** A comma stands between two of them. */
+const idStride: number = idDigits + 1;
 
 type Lists = [
   seqs: unknown[],
@@ -56,12 +65,12 @@ type Lists = [
   ats: unknown[],
   skews: unknown[],
 ];
-// As the statement selects them: the ids in one text, how many of them are sound, lists in JSON.
-type Columns = [string, number, string, string, string, string, string, string, string];
+// As the statement selects them: the ids in one text, lists in JSON.
+type Columns = [string, string, string, string, string, string, string, string];
 
-function readColumns(statements: RawStatements, after: number, limit: number): Columns | null {
+function readColumns(statements: RawStatements, after: number, to: number): Columns | null {
   try {
-    return statements.entryColumns.get(after, limit) as Columns;
+    return statements.entryColumns.get(after, to) as Columns;
   } catch (cause) {
     if (sqliteCode(cause) === "SQLITE_ERROR") return null; // a blob, which JSON cannot hold
     throw cause;

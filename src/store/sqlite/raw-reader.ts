@@ -120,8 +120,9 @@ class SqliteRawReader implements RawReader {
     // A verification reads thousands of pages; the host's event loop gets a turn before each.
     await new Promise((resolve) => setImmediate(resolve));
     return this.read((statements) => {
-      const page = this.sound && !asBytes ? soundPage(statements, after ?? beforeAll, limit) : null;
-      return page ?? plainPage(statements, after ?? beforeAll, limit, asBytes);
+      const from = after ?? beforeFirst(statements);
+      const page = this.sound && !asBytes ? soundPage(statements, from, limit) : null;
+      return page ?? plainPage(statements, from, limit, asBytes);
     });
   }
 
@@ -197,6 +198,12 @@ class SqliteRawReader implements RawReader {
   private check(): void {
     if (this.closed) throw new LedgerError("CLOSED", "this reader is closed");
   }
+}
+
+/** The position before the first row; a key that a number cannot hold is read by nobody. */
+function beforeFirst(statements: RawStatements): number {
+  const [first] = statements.firstEntry.get() as [number | null];
+  return first === null || !Number.isSafeInteger(first) ? beforeAll : first - 1;
 }
 
 /** Below every key that a number can hold. */
