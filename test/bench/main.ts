@@ -10,6 +10,7 @@ import { createScratch } from "./harness/scratch.js";
 import { parseSettings, usage } from "./harness/settings.js";
 import type { Settings } from "./harness/settings.js";
 import { measureLimits } from "./limits/limits.js";
+import { idleMeasure } from "./idle.js";
 import { oneCallerMeasure } from "./p01-one-caller.js";
 import { concurrentMeasure } from "./p03-concurrent.js";
 import { sizeMeasure } from "./p07-size.js";
@@ -29,6 +30,7 @@ const measures: readonly Measure[] = [
   openMeasure,
   verifyMeasure,
   treeMeasure,
+  idleMeasure,
   sizeMeasure,
 ];
 

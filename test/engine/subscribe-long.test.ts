@@ -60,6 +60,7 @@ test("empty batches are not handed out to a reader that was live and fell behind
   expect((await subscription.next()).value).toMatchObject({ entries: [{ position: 1 }], caughtUp: false });
   expect((await subscription.next()).value).toMatchObject({ entries: [{ position: 2 }] });
   const next = subscription.next();
+  await new Promise((resolve) => setTimeout(resolve, 20));
 
   await fill(ledger, 1, "rare/1");
 
