@@ -78,7 +78,10 @@ export class Ledger {
   /** Follows the journal: what is there from `from` on, then what comes, also from other processes, in batches that are
    *  pulled. `for await (const { entries } of ledger.subscribe({ from: "start" })) …` goes on until it is left. An aborted
    *  signal throws `ABORTED`, a closed ledger `CLOSED`; an event that is not as it was written `STORE_DAMAGED`, an older
-   *  ledger in the place of this one `STORE_ROLLED_BACK`. Works on a ledger that is open for reading only. */
+   *  ledger in the place of this one `STORE_ROLLED_BACK`. Works on a ledger that is open for reading only.
+   *
+   *  With `consumer` its place is kept in the ledger, under a claim: `OWNER_ACTIVE` while somebody else has the name,
+   *  `FENCED` when the claim was lost or the journal is no longer what the consumer has read; the details say why. */
   subscribe(options: SubscribeOptions = {}): Subscription {
     return this.engine.subscribe(options);
   }

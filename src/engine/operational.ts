@@ -16,6 +16,8 @@ export async function writeOperational<Result>(
     try {
       const result = await write(transaction);
       await transaction.commit();
+      // Whoever never appends has nobody else who would ask for it.
+      await store.maintain();
       return result;
     } catch (error) {
       await transaction.rollback();

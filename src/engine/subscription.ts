@@ -150,13 +150,11 @@ export class PulledSubscription implements Subscription {
     }
   }
 
-  /** Asking for more says that what was handed out is done with. Where nothing was for it, that can be said later. */
+  /** Asking for more says that what was handed out is done with. What was empty is kept with what is read next. */
   private async acknowledge(): Promise<void> {
     const { handedOut } = this;
     this.handedOut = null;
-    if (this.consumer === null || handedOut === null) return;
-    if (handedOut.batch.entries.length > 0) await this.consumer.acknowledge(handedOut.place);
-    else this.consumer.moveTo(handedOut.place);
+    if (handedOut !== null && handedOut.batch.entries.length > 0) await this.consumer?.acknowledge(handedOut.place);
   }
 
   private async waitBehind(position: number): Promise<void> {

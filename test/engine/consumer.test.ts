@@ -158,6 +158,19 @@ describeStores("a durable consumer", (openOne, openStoreOf) => {
     await expect(closed.next()).rejects.toMatchObject({ code: "CLOSED" });
   });
 
+  test("that is returned before it was handed anything has given its name back when that is done", async () => {
+    const { store, one, two } = await openTwo();
+    await fill(one, 2);
+    const first = follow(one);
+    const asked = first.next();
+
+    await first.return();
+
+    expect((await consumerOf(store))?.claim ?? null).toBeNull();
+    expect(await asked).toEqual({ done: true, value: undefined });
+    expect(await takePositions(follow(two))).toEqual([1, 2]);
+  });
+
   test("gives its name back when its signal is aborted, by the time that its reader is told", async () => {
     const { store, one } = await openTwo();
     await fill(one, 2);
@@ -525,6 +538,23 @@ describe("a consumer in a file", () => {
     await waiting;
 
     expect([before, writes]).toEqual([2, 4]);
+  });
+
+  test("lets the store clean up behind its writes, for nobody else may ever write", async () => {
+    const memory = createMemoryStore();
+    let [maintained, writes] = [0, 0];
+    const store = Object.assign(Object.create(memory) as Store, {
+      maintain: async () => void maintained++,
+      begin: async () => {
+        writes++;
+        return memory.begin();
+      },
+    });
+    await fill(await open(memory), 4);
+    const subscription = follow(await open(store));
+    for (let n = 0; n < 2; n++) await take(subscription);
+
+    expect([maintained, writes]).toEqual([2, 2]);
   });
 
   test("mints its token with the randomness that was injected", async () => {

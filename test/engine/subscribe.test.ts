@@ -1,5 +1,5 @@
 /** Subscriptions without a consumer: what a reader is handed, when, and how it ends. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { content, defineEvents, openLedger } from "../../src/index.js";
 import type { Ledger, SubscribeOptions, Subscription, SubscriptionBatch } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
@@ -289,6 +289,19 @@ describeStores("a subscription", (openOne, openStoreOf) => {
       expect.objectContaining({ code: "INVALID_ARGUMENT", details: expect.objectContaining({ path }) as unknown }),
     );
   });
+});
+
+test("a subscription hears of its own ledger's appends without asking for the head", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  onCleanup(() => void vi.useRealTimers());
+  const ledger = await open("memory:");
+  const subscription = ledger.subscribe();
+  await take(subscription);
+  const next = take(subscription);
+
+  await fill(ledger, 1);
+
+  expect(positions(await next)).toEqual([1]);
 });
 
 describe("a subscription over another ledger's commits", () => {
