@@ -1,11 +1,11 @@
 /** The nodes of the tree that a batch completes. It keeps nothing: when a batch crosses a multiple of 256, what stands before
  *  it is read through its transaction, at most 255 hashes a level. Source: FORMAT.md section 8, decision 0012. */
-import { isDigest } from "../kernel/digest.js";
 import { LedgerError } from "../kernel/errors.js";
 import { nodeHash } from "../journal/merkle.js";
 import type { StoreReads, TreeNode } from "../journal/store.js";
 
 const width = 256;
+const digestUnits = 64;
 
 /** The nodes that are completed when entries with these ids follow the first `before` entries, level by level, in order. */
 export async function completedNodes(
@@ -21,7 +21,7 @@ export async function completedNodes(
     if (parents === 0) return nodes;
     const from = first - missing;
     const stored = level === 1 ? await reads.ids(from, missing) : await reads.nodes(level - 1, from, missing);
-    const sound = stored.filter(isDigest).length;
+    const sound = stored.filter((each) => each.length === digestUnits).length; // a store hands out nothing but hex digits
     if (sound !== missing) throw damaged(level - 1, from, missing, sound);
     const n = from / width;
     children = rootsOf([...stored, ...children.slice(0, parents * width - missing)]);
