@@ -9,14 +9,13 @@ import type {
   Subscription,
   SubscriptionBatch,
 } from "../../src/index.js";
-import { canonicalize } from "../../src/kernel/canonical.js";
-import { encodeEntry, entryId, entryTemplate } from "../../src/journal/entry.js";
 import { journalStream } from "../../src/journal/events/journal.js";
 import { writeOperational } from "../../src/engine/operational.js";
 import type { ConsumerRow, DurableStep, StoreTransaction } from "../../src/journal/store.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
+import { appendRaw } from "./raw-append.js";
 import { describeStores, ledgerPath, onCleanup, open, seededBytes } from "./fixture.js";
 
 async function fill(ledger: Ledger, count: number, stream = "thing/1"): Promise<void> {
@@ -301,7 +300,7 @@ describeStores("a durable consumer", (openOne, openStoreOf) => {
     const { store, one } = await openTwo();
     await fill(one, 4);
     const ids = (await one.read().toArray()).map((event) => event.id);
-    await restored(store, ids[4]!);
+    await restored(store, { position: 4, id: ids[4]! });
     const size = 5;
     const row = { name: "mailer", incarnation: 1, generation: 1, claim: null };
 
@@ -321,7 +320,7 @@ describeStores("a durable consumer", (openOne, openStoreOf) => {
     await fill(one, 2);
     const subscription = follow(one);
     await take(subscription);
-    await restored(store, (await one.status()).head.id);
+    await restored(store, (await one.status()).head);
 
     await expect(subscription.next()).rejects.toMatchObject({ code: "FENCED", details: { reason: "incarnation" } });
   });
@@ -414,19 +413,9 @@ describeStores("a durable consumer", (openOne, openStoreOf) => {
 });
 
 /** Writes what a restore of the whole journal would. */
-function restored(store: Store, headId: string): Promise<void> {
-  return write(store, async (transaction) => {
-    const head = (await transaction.head())!;
-    const [journal] = await transaction.streamHeads([journalStream]);
-    const { rev, seq: before } = journal!;
-    const seq = head.seq + 1;
-    const data = canonicalize({ incarnation: 2, size: seq, head: headId, manifestDigest: "0".repeat(64) });
-    const template = entryTemplate(journalStream, "journal.restored", 1, {});
-    const place = { seq, prev: head.id, txFirst: seq, txCount: 1, rev: rev + 1, at: head.at };
-    const entry = encodeEntry(template, data, place);
-    const row = { seq, id: entryId(entry), stream: journalStream, rev: rev + 1, before, type: "journal.restored" };
-    await transaction.append([{ ...row, at: head.at, skew: head.skew, entry }], [], []);
-  });
+async function restored(store: Store, head: { readonly position: number; readonly id: string }): Promise<void> {
+  const data = { incarnation: 2, size: head.position + 1, head: head.id, manifestDigest: "0".repeat(64) };
+  await appendRaw(store, journalStream, "journal.restored", data);
 }
 
 describe("a consumer in a file", () => {

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { content, defineEvents, openLedger } from "../../src/index.js";
 import type { Ledger, SubscribeOptions, Subscription, SubscriptionBatch } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
+import { appendRaw } from "./raw-append.js";
 import { describeStores, ledgerPath, onCleanup, open } from "./fixture.js";
 
 /** Appends so many events to a stream, one append each. */
@@ -96,6 +97,18 @@ describeStores("a subscription", (openOne, openStoreOf) => {
     expect(
       positions(await take(subscribe(ledger, { kinds: ["thing", "journal"], types: ["thing.happened"] }))),
     ).toEqual([1]);
+  });
+
+  test("leaves receipts and refusals out unless a filter asks for them", async () => {
+    const store = await openStoreOf();
+    const ledger = await open(store);
+    await appendRaw(store, "client/default", "receipt.recorded", {});
+    await appendRaw(store, "fence/queue", "fence.refused", {});
+    await fill(ledger, 1);
+
+    expect(positions(await take(subscribe(ledger)))).toEqual([3]);
+    expect(positions(await take(subscribe(ledger, { kinds: ["client"] })))).toEqual([1]);
+    expect(positions(await take(subscribe(ledger, { types: ["fence.refused"] })))).toEqual([2]);
   });
 
   test("shows events as they are read today, and those that nobody defined as it is told", async () => {
