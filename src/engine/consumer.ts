@@ -131,8 +131,7 @@ export class Consumer {
     const refused = await this.write(async ({ transaction, row, owned, at }) => {
       const outcome = renewClaim(owned, fence, { leaseMs, at });
       if (outcome.type === "fenced" || row === null) return outcome;
-      const { incarnation } = owned;
-      await transaction.putConsumer({ ...row, ...this.place, incarnation, claim: outcome.claim });
+      await transaction.putConsumer({ ...row, ...this.place, claim: outcome.claim });
       return null;
     });
     if (refused?.type !== "fenced") {

@@ -1,13 +1,14 @@
 /** Subscriptions over stores that do not hold together: nothing is skipped in silence, and nobody waits for what is gone. */
 import { describe, expect, test } from "vitest";
 import { openLedger } from "../../src/index.js";
-import type { Store, Subscription, SubscriptionBatch } from "../../src/index.js";
+import type { Store, Subscription } from "../../src/index.js";
 import { decodeStored } from "../../src/journal/stored.js";
 import { entryId } from "../../src/journal/entry.js";
 import type { StoredEntry, StoreSnapshot } from "../../src/journal/store.js";
 import { LedgerError } from "../../src/kernel/errors.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { onCleanup, open } from "./fixture.js";
+import { take } from "./following.js";
 
 /** What is changed of each snapshot of a store. */
 interface Forgery {
@@ -57,12 +58,6 @@ async function forgedSubscription(batch: number): Promise<{ forgery: Forgery; su
   const subscription = reader.subscribe({ batch });
   onCleanup(async () => void (await subscription.return()));
   return { forgery, subscription };
-}
-
-async function take(subscription: Subscription): Promise<SubscriptionBatch> {
-  const { value } = await subscription.next();
-  if (value === undefined) throw new Error("the subscription must go on, found it ended");
-  return value;
 }
 
 describe("a subscription", () => {

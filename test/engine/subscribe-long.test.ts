@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { openLedger } from "../../src/index.js";
-import type { Ledger } from "../../src/index.js";
+import type { Ledger, Store } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { ledgerPath, onCleanup, open } from "./fixture.js";
 
@@ -135,6 +135,29 @@ test("ten thousand subscriptions that are opened and left leave no listener, no 
   expect(process.getActiveResourcesInfo().filter((name) => name === "Timeout").length).toBeLessThan(10);
   expect(heapUsed() - before).toBeLessThan(4 * 1024 * 1024);
   expect(warnings).toEqual([]);
+});
+
+test("a subscription that was left asks for the head no more", async () => {
+  const memory = createMemoryStore();
+  let asked = 0;
+  const store = Object.assign(Object.create(memory) as Store, {
+    snapshot: async () => {
+      asked++;
+      return memory.snapshot();
+    },
+  });
+  const ledger = await open(store);
+  const subscription = ledger.subscribe();
+  await subscription.next();
+  const next = subscription.next();
+  await expect.poll(() => asked).toBeGreaterThan(5);
+  await subscription.return();
+  await next;
+  const before = asked;
+
+  await new Promise((resolve) => setTimeout(resolve, 400));
+
+  expect(asked).toBe(before);
 });
 
 test("subscriptions with consumers leave nothing behind either", async () => {

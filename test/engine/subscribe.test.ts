@@ -1,31 +1,11 @@
 /** Subscriptions without a consumer: what a reader is handed, when, and how it ends. */
 import { describe, expect, test, vi } from "vitest";
 import { content, defineEvents, openLedger } from "../../src/index.js";
-import type { Ledger, SubscribeOptions, Subscription, SubscriptionBatch } from "../../src/index.js";
+import type { SubscribeOptions, Subscription } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
-import { appendRaw } from "./raw-append.js";
 import { describeStores, ledgerPath, onCleanup, open } from "./fixture.js";
-
-/** Appends so many events to a stream, one append each. */
-async function fill(ledger: Ledger, count: number, stream = "thing/1"): Promise<void> {
-  await Promise.all(
-    Array.from({ length: count }, (_, n) => ledger.append(stream, [{ type: "thing.happened", data: { n } }])),
-  );
-}
-
-function subscribe(ledger: Ledger, options?: SubscribeOptions): Subscription {
-  const subscription = ledger.subscribe(options);
-  onCleanup(async () => void (await subscription.return()));
-  return subscription;
-}
-
-async function take(subscription: Subscription): Promise<SubscriptionBatch> {
-  const { value } = await subscription.next();
-  if (value === undefined) throw new Error("the subscription must go on, found it ended");
-  return value;
-}
-
-const positions = (batch: SubscriptionBatch): number[] => batch.entries.map((event) => event.position);
+import { fill, positions, subscribe, take } from "./following.js";
+import { appendRaw } from "./raw-append.js";
 
 describeStores("a subscription", (openOne, openStoreOf) => {
   test("hands out what is there in batches, says when it has caught up, and goes on with what comes", async () => {
