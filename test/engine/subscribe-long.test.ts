@@ -139,6 +139,7 @@ test("ten thousand subscriptions that are opened and left leave no listener, no 
 
 test("a subscription that was left asks for the head no more", async () => {
   const memory = createMemoryStore();
+  await open(memory);
   let asked = 0;
   const store = Object.assign(Object.create(memory) as Store, {
     snapshot: async () => {
