@@ -59,6 +59,8 @@ export class Checkpoints {
   private verified = false;
   /** The largest size so far at which the journal is shown to be as it was. */
   private vouched = 0;
+  /** What later stored checkpoints say again: the first that says it, and how many more. */
+  private readonly repeated = new Map<FindingCode, { readonly sight: Sight; more: number }>();
   /** The size of the stored checkpoint before this one. */
   private storedBefore = 0;
 
@@ -97,7 +99,7 @@ export class Checkpoints {
       this.storedBefore = checkpoint.size;
     }
     for (const checkpoint of open) this.judge(checkpoint, true, journal);
-    this.requireSigned();
+    this.end();
   }
 
   /** Holds those given and the last one stored against a journal of which only the ends were read. */
@@ -111,7 +113,7 @@ export class Checkpoints {
     }
     const checkpoint = last === null ? null : this.take(last);
     if (checkpoint !== null) this.judge(checkpoint, false, journal);
-    this.requireSigned();
+    this.end();
   }
 
   /** Reads a stored row; null when it is none. */
@@ -141,6 +143,7 @@ export class Checkpoints {
     const { size, root } = checkpoint;
     const where = `${given ? "given" : "stored"} checkpoint of ${size}`;
     const report: Report = (code, sight) => this.findings.add(code, { where, ...sight });
+    const reportOnce: Report = (code, sight) => (given ? report(code, sight) : this.repeat(code, { where, ...sight }));
     if (!isOfJournal(checkpoint, journal, report)) return;
     const { signers, wrong } = signersOf(checkpoint, given ? this.keys : [...this.keys, ...this.journalKeys]);
     if (wrong !== null)
@@ -151,7 +154,7 @@ export class Checkpoints {
       report("W_CHECKPOINT_UNSIGNED", { want: namesOf(this.keys), have: namesOf(checkpoint.signatures) });
 
     if (size > journal.size) {
-      return report("E_SHORTER_THAN_CHECKPOINT", {
+      return reportOnce("E_SHORTER_THAN_CHECKPOINT", {
         message: `the journal ${journal.size === 0 ? "has no entries" : `ends with #${journal.size - 1}`}, the checkpoint covers #0 to #${size - 1}`,
         want: `${counted(size, "entry", "entries")}, root ${root}`,
         have: `${counted(journal.size, "entry", "entries")}, head ${journal.head ?? "unknown"}`,
@@ -162,7 +165,7 @@ export class Checkpoints {
     this.compared++;
     if (found.root !== root) {
       const message = `the first ${counted(size, "entry", "entries")} have another root: what differs is in #${this.vouched} to #${size - 1}; the head is #${journal.size - 1} ${journal.head ?? ""}`;
-      return report(given ? "E_INCONSISTENT" : "E_ROOT", { message, want: root, have: found.root });
+      return reportOnce(given ? "E_INCONSISTENT" : "E_ROOT", { message, want: root, have: found.root });
     }
     const believed = given ? this.keys.length === 0 || known.length > 0 : known.length > 0;
     if (believed) this.vouched = size;
@@ -203,7 +206,18 @@ export class Checkpoints {
     return true;
   }
 
-  private requireSigned(): void {
+  /** One change of an entry is seen by every later checkpoint, of which there may be thousands. */
+  private repeat(code: FindingCode, sight: Sight): void {
+    const known = this.repeated.get(code);
+    if (known === undefined) this.repeated.set(code, { sight, more: 0 });
+    else known.more++;
+  }
+
+  private end(): void {
+    for (const [code, { sight, more }] of this.repeated) {
+      const message = `${sight.message ?? ""}${more === 0 ? "" : `; so ${counted(more, "later one")}`}`;
+      this.findings.add(code, { ...sight, message });
+    }
     if (this.keys.length > 0 && !this.verified) this.findings.add("W_CHECKPOINT_MISSING", { want: namesOf(this.keys) });
   }
 }
