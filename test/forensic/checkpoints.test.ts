@@ -83,6 +83,17 @@ describe("a journal in order", () => {
     expect(report).toMatchObject({ verdict: "OK", findings: [], anchored: { to: size - 1, unanchored: 340 - size } });
   });
 
+  test("is anchored without a look at the signature as long as no key is given, and not with one", async () => {
+    const signature = kept(256).slice(kept(256).indexOf("\n\n"));
+    const from = kept(300, []).trimEnd() + signature;
+
+    expect(await verifyRows(signedRows(), { from })).toMatchObject({
+      verdict: "OK",
+      anchored: { to: 299, signatures: "unchecked" },
+    });
+    expect(codesOf(await verifyRows(signedRows(), { from, keys: [vkey] }))).toEqual(["E_CHECKPOINT_SIG"]);
+  });
+
   test("is not anchored by a checkpoint of nothing", async () => {
     const nothing = formatCheckpoint({ origin, size: 0, root: Buffer.from(emptyRoot, "hex") });
     const other = formatCheckpoint({ origin, size: 0, root: Buffer.alloc(32) });

@@ -160,6 +160,7 @@ describe("T21 two checkpoints of one size that one key signed", () => {
     ["nobody signed", withCheckpoints(parted(200), []), {}],
     ["the key that is given signed neither", parted(200), { keys: [stranger.verifier.text] }],
     ["the signature is not of it", withForgedCheckpoint(parted(200)), { keys: [vkey] }],
+    ["the other is of a later incarnation, restored on purpose", withIncarnation(parted(200), 2), { keys: [vkey] }],
     ["their sizes differ", withCheckpoints(parted(200), [key], [101, 257, 331]), {}],
   ])("are not there when %s", async (_, other, options) => {
     expect(await check(signedRows(), other, options)).toMatchObject({
@@ -178,6 +179,11 @@ function withCheckpoints(rows: RawRows, signers: readonly SignerKey[], sizes?: r
 function withForgedCheckpoint(rows: RawRows): RawRows {
   const before = kept(256);
   rows.checkpoints = [{ size: 256, note: checkpointOf(rows, 256, []) + before.slice(before.indexOf("\n\n") + 1) }];
+  return rows;
+}
+
+function withIncarnation(rows: RawRows, incarnation: number): RawRows {
+  rows.checkpoints = [{ size: 256, note: checkpointOf(rows, 256, [key], incarnation) }];
   return rows;
 }
 
@@ -203,13 +209,37 @@ describe("a ledger and a checkpoint", () => {
     });
   });
 
-  test.each<[string, string, ForkCheckOptions, string]>([
-    ["that covers more", kept(340), {}, "UNDECIDED"],
-    ["of another journal", kept(300).replaceAll("testing/tampered", "testing/other"), {}, "UNRELATED"],
-    ["that no given key signed", kept(300), { keys: [stranger.verifier.text] }, "UNDECIDED"],
-    ["with a signature of another text", kept(300).replace("\n300\n", "\n299\n"), { keys: [vkey] }, "UNDECIDED"],
-  ])("%s", async (_, note, options, verdict) => {
-    expect(await check(first(320), note, options)).toMatchObject({ verdict, exitCode: 3, common: null });
+  test.each<[string, string, ForkCheckOptions, string, string]>([
+    [
+      "that covers more",
+      kept(340),
+      {},
+      "UNDECIDED",
+      "a has 320 entries that can be read, too few for a checkpoint of 340",
+    ],
+    [
+      "of another journal",
+      kept(300).replaceAll("testing/tampered", "testing/other"),
+      {},
+      "UNRELATED",
+      "a is testing/tampered, the checkpoint is of testing/other",
+    ],
+    [
+      "that no given key signed",
+      kept(300),
+      { keys: [stranger.verifier.text] },
+      "UNDECIDED",
+      "the checkpoint is signed by none of the given keys",
+    ],
+    [
+      "with a signature of another text",
+      kept(300).replace("\n300\n", "\n299\n"),
+      { keys: [vkey] },
+      "UNDECIDED",
+      `the checkpoint's signature of testing/tampered+${key.verifier.id} is wrong`,
+    ],
+  ])("%s", async (_, note, options, verdict, reason) => {
+    expect(await check(first(320), note, options)).toMatchObject({ verdict, reason, exitCode: 3, common: null });
   });
 
   test("that is none is refused", async () => {

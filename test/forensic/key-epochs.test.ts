@@ -6,7 +6,7 @@ import type { SignerKey } from "../../src/journal/note-keys.js";
 import { RawJournal } from "../../src/testing/raw-journal.js";
 import type { RawEvent } from "../../src/testing/raw-journal.js";
 import type { RawRows } from "../../src/testing/array-raw-reader.js";
-import { codesOf, copyOf, start, verifyRows } from "./journal.js";
+import { codesOf, copyOf, setColumns, start, verifyRows } from "./journal.js";
 import { checkpointOf, keyOf, origin } from "./signed-journal.js";
 
 const [one, two, three, stranger] = [keyOf(1), keyOf(2), keyOf(3), keyOf(9)];
@@ -92,6 +92,22 @@ describe("the key of a size", () => {
     ],
   ])("is satisfied when %s", async (_, checkpoints) => {
     expect(await verifyRows(stored(checkpoints))).toMatchObject({ verdict: "OK", findings: [] });
+  });
+
+  test("alone signs one from outside, however soon behind the change", async () => {
+    for (const size of [151, 200, 260])
+      expect(await verifyRows(template, { from: checkpointOf(template, size, [two]), keys: trusted })).toMatchObject({
+        verdict: "OK",
+        findings: [],
+        anchored: { to: size - 1 },
+      });
+  });
+
+  test("is not asked for where the event that names it is not in order", async () => {
+    const rows = stored(inOrder);
+    setColumns(rows, 150, { id: "0".repeat(64) });
+
+    expect(codesOf(await verifyRows(rows))).toEqual(["E_ID#150"]);
   });
 
   test("is the first one that the journal names, which nobody else signs for", async () => {
