@@ -29,8 +29,9 @@ export class HeldFile {
     const before = new Set(openDescriptors());
     const connection = hold(path);
     try {
-      const opened = openDescriptors().filter((descriptor) => isFile(descriptor, identity));
-      // The new one first: an older one belongs to a connection that may be closed before us.
+      const opened = openDescriptors().filter((each) => isFile(each, identity) && isReadable(each));
+      // The new one first: an older one belongs to a connection that may be closed before us. There is none when SQLite gave
+      // this connection the descriptor of one that was closed.
       const found = opened.find((descriptor) => !before.has(descriptor)) ?? opened[0];
       if (found === undefined && before.size > 0) throw replaced(path);
       // Without a list of descriptors it is not a POSIX system, and closing one costs no locks.
@@ -123,6 +124,17 @@ function isFile(descriptor: number, identity: Identity): boolean {
     return sameFile(fstatSync(descriptor, { bigint: true }), identity);
   } catch {
     return false; // closed meanwhile
+  }
+}
+
+/** A descriptor that only holds the file's name reads nothing. */
+function isReadable(descriptor: number): boolean {
+  try {
+    readSync(descriptor, Buffer.alloc(1), 0, 1, 0);
+    return true;
+  } catch (cause) {
+    if (systemCode(cause) === "EBADF") return false;
+    throw cause;
   }
 }
 
