@@ -25,7 +25,7 @@ port.on("message", (range: EntryRange | null) => {
 async function answer(range: EntryRange): Promise<void> {
   if (ended) return;
   const proof = await prover.prove(range);
-  port!.postMessage(proof, proof.stretches?.flatMap(buffersOf) ?? []);
+  port!.postMessage(proof, [...new Set(proof.stretches?.flatMap(buffersOf))]);
 }
 
 async function end(): Promise<void> {
@@ -34,7 +34,7 @@ async function end(): Promise<void> {
 }
 
 /** What is handed over instead of copied. */
-function buffersOf({ streams, places, times, causesBefore, references }: ProvedStretch): ArrayBuffer[] {
-  const arrays = [streams.numbers, streams.revisions, streams.lasts, places, times, causesBefore, references];
-  return arrays.map(({ buffer }) => buffer as ArrayBuffer); // each array was made with a buffer of its own
+function buffersOf({ streams, places, ids, times, causesBefore, references }: ProvedStretch): ArrayBuffer[] {
+  const arrays = [streams.numbers, streams.revisions, streams.lasts, places, ids, times, causesBefore, references];
+  return arrays.map(({ buffer }) => buffer as ArrayBuffer); // none of them is of memory that others use too
 }

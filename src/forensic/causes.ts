@@ -38,13 +38,27 @@ export class IdIndex {
 
   /** Adds the id of the entry at a position; positions only grow. */
   add(position: number, id: string): void {
+    const place = this.takePlace(position);
+    this.idAt(place).write(id, "hex");
+    this.insert(place);
+  }
+
+  /** Adds the ids of entries one behind the other, 32 bytes each. */
+  addAll(from: number, ids: Uint8Array): void {
+    for (let offset = 0; offset < ids.length; offset += idBytes) {
+      const place = this.takePlace(from + offset / idBytes);
+      this.idAt(place).set(ids.subarray(offset, offset + idBytes));
+      this.insert(place);
+    }
+  }
+
+  private takePlace(position: number): number {
     const place = this.count++;
     const run = this.runs.at(-1);
     if (run === undefined || position - run.position !== place - run.place) this.runs.push({ place, position });
     if (this.count * 2 > this.slots.length) this.grow();
     if (place % idsPerChunk === 0) this.chunks.push(Buffer.allocUnsafe(idsPerChunk * idBytes));
-    this.idAt(place).write(id, "hex");
-    this.insert(place);
+    return place;
   }
 
   /** The position of an id; null when no entry so far has it. */

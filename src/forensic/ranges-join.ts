@@ -51,11 +51,11 @@ function streamsOf({ parts }: PassState, { streams }: ProvedStretch): StreamStat
 
 /** Adds the ids to those by which causes are looked up, once there are any. */
 async function causesAreEarlier(state: PassState, stretch: ProvedStretch): Promise<boolean> {
-  const { from, count, ids, causes, causesBefore } = stretch;
+  const { from, ids, causes, causesBefore } = stretch;
   if (causesBefore.length > 0) state.ids ??= await IdIndex.read(state.first, from, state.parts.reader);
   const index = state.ids;
   if (index === null) return true;
-  for (let row = 0; row < count; row++) index.add(from + row, ids.slice(row * idDigits, (row + 1) * idDigits));
+  index.addAll(from, ids);
   const earlier = causesBefore.every((before, place) => {
     const position = index.find(causes.slice(place * idDigits, (place + 1) * idDigits));
     return position !== null && position < before;
@@ -86,7 +86,7 @@ function take(state: PassState, stretch: ProvedStretch, streams: readonly Stream
   state.rows += count;
   state.sound += count;
   state.tx = lastTx;
-  state.previous = ids.slice(-idDigits);
+  state.previous = Buffer.from(ids.subarray(-idDigits / 2)).toString("hex");
   state.claimed = null;
   state.at = times[count - 1]!;
   state.next = from + count;

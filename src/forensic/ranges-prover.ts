@@ -5,7 +5,7 @@ import { LedgerError } from "../kernel/errors.js";
 import type { RawEntry, RawReader } from "../journal/raw-reader.js";
 import { Findings } from "./findings.js";
 import type { EntryRange, ProvedRange, ProvedStretch } from "./ranges.js";
-import { Stretch } from "./ranges-stretch.js";
+import { roomFor, Stretch } from "./ranges-stretch.js";
 import { TypeTable } from "./types.js";
 
 const rowsPerRead = 512;
@@ -29,6 +29,7 @@ export class RangeProver {
 
   /** Proves what it can. */
   async prove({ from, to, now }: EntryRange): Promise<ProvedRange> {
+    const room = roomFor(from, to - from);
     const stretches: ProvedStretch[] = [];
     let stretch: Stretch | null = null;
     const end = (): void => {
@@ -40,7 +41,7 @@ export class RangeProver {
       const rows = await this.read(next, Math.min(rowsPerRead, to - next));
       if (rows === null) return { stretches: null };
       for (const row of rows) {
-        stretch ??= Stretch.start(row, this.types, now);
+        stretch ??= Stretch.start(row, room, this.types, now);
         if (stretch?.prove(row) !== true) end();
       }
     }

@@ -19,7 +19,21 @@ interface PlacedStream extends StreamState {
   readonly lastBefore: number | null;
 }
 
+/** What is kept of each row of a range, whatever its stretch. */
+export interface StretchRoom {
+  readonly from: number;
+  readonly ids: Buffer;
+  readonly times: Float64Array;
+  readonly places: Uint32Array;
+}
+
+const idBytes = 32;
 const scanner = new EntryScanner();
+
+export function roomFor(from: number, rows: number): StretchRoom {
+  const ids = Buffer.alloc(rows * idBytes); // of its own memory, so that it can be handed over
+  return { from, ids, times: new Float64Array(rows), places: new Uint32Array(rows) };
+}
 
 export class Stretch implements ProvingState {
   readonly parts: ProvingState["parts"];
@@ -40,10 +54,7 @@ export class Stretch implements ProvingState {
   private readonly prover: Prover;
   private readonly byNumber = new Map<unknown, PlacedStream>();
   private readonly streams: PlacedStream[] = [];
-  private readonly places: number[] = [];
-  /** Ids, as many of them joined as lie between two multiples of 256: whoever keeps each keeps the collector busy. */
-  private readonly idTexts: string[] = [];
-  private readonly times: number[] = [];
+  private readonly room: StretchRoom;
   private readonly nodes: string[] = [];
   /** The ids behind the last multiple of 256. */
   private idsOfNode: string[] = [];
@@ -55,16 +66,17 @@ export class Stretch implements ProvingState {
   private ahead: ProvedStretch["ahead"] = null;
 
   /** A stretch that starts with a row; null when the row says nothing that could be taken for what stands before. */
-  static start(row: RawEntry, types: TypeTable, now: number): Stretch | null {
+  static start(row: RawEntry, room: StretchRoom, types: TypeTable, now: number): Stretch | null {
     const { seq, entry } = row;
     if (typeof seq !== "number" || typeof entry !== "string" || !scanner.scan(entry)) return null;
-    return new Stretch(seq, types, now);
+    return new Stretch(seq, room, types, now);
   }
 
   /** The row was scanned. */
-  private constructor(from: number, types: TypeTable, now: number) {
+  private constructor(from: number, room: StretchRoom, types: TypeTable, now: number) {
     const { prev, txFirst, txCount, at } = scanner;
     this.from = from;
+    this.room = room;
     this.next = from;
     this.firstPrevious = prev;
     this.firstTx = { first: txFirst, count: txCount, at };
@@ -102,13 +114,14 @@ export class Stretch implements ProvingState {
 
   /** What was proved; null when nothing was. */
   finish(): ProvedStretch | null {
-    const { from, streams } = this;
+    const { from, next, room, streams } = this;
     const types = this.types.takeUsed();
-    if (this.next === from) return null;
-    this.idTexts.push(this.idsOfNode.join(""));
+    if (next === from) return null;
+    this.keepIds();
+    const [first, end] = [from - room.from, next - room.from];
     return {
       from,
-      count: this.next - from,
+      count: next - from,
       previous: this.firstPrevious,
       firstTx: this.firstTx,
       streams: {
@@ -117,10 +130,10 @@ export class Stretch implements ProvingState {
         revisions: Float64Array.from(streams, ({ revisionBefore }) => revisionBefore),
         lasts: Float64Array.from(streams, ({ lastBefore }) => lastBefore ?? -1),
       },
-      places: Uint32Array.from(this.places),
+      places: room.places.subarray(first, end),
       types,
-      ids: this.idTexts.join(""),
-      times: Float64Array.from(this.times),
+      ids: room.ids.subarray(first * idBytes, end * idBytes),
+      times: room.times.subarray(first, end),
       nodes: this.nodes,
       causes: this.causeList.join(""),
       causesBefore: Float64Array.from(this.causesBefore),
@@ -135,7 +148,7 @@ export class Stretch implements ProvingState {
     this.previous = id;
     this.at = at;
     this.next = seq + 1;
-    this.times.push(at);
+    this.room.times[seq - this.room.from] = at;
     this.idsOfNode.push(id!);
     if (this.next % nodeWidth === 0) this.endNode();
     if (at > this.now && this.ahead === null) this.ahead = { position: seq, at };
@@ -146,16 +159,20 @@ export class Stretch implements ProvingState {
   }
 
   private endNode(): void {
-    const ids = this.idsOfNode;
-    this.idTexts.push(ids.join(""));
-    if (ids.length === nodeWidth) this.nodes.push(rootOfNodeWidth(ids));
+    this.keepIds();
+    if (this.idsOfNode.length === nodeWidth) this.nodes.push(rootOfNodeWidth(this.idsOfNode));
     this.idsOfNode = [];
+  }
+
+  private keepIds(): void {
+    const { room, next, idsOfNode } = this;
+    room.ids.write(idsOfNode.join(""), (next - idsOfNode.length - room.from) * idBytes, "hex");
   }
 
   private advance(stream: PlacedStream, revision: number, position: number): void {
     stream.revision = revision;
     stream.last = position;
-    this.places.push(stream.place);
+    this.room.places[position - this.room.from] = stream.place;
   }
 
   /** Takes name, revision and last position of a stream from its first row; false when they cannot be right. */
@@ -188,6 +205,6 @@ export class Stretch implements ProvingState {
 
   private name({ n, bytes, $content }: ContentReference): void {
     this.digests.push($content);
-    this.references.push(this.places.length, n, bytes);
+    this.references.push(this.next - this.from, n, bytes);
   }
 }

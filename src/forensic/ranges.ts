@@ -43,8 +43,8 @@ export interface ProvedStretch {
   readonly places: Uint32Array;
   /** The types that occur. */
   readonly types: readonly { readonly number: number; readonly name: string }[];
-  /** The ids, 64 hex digits each, joined, and the times. */
-  readonly ids: string;
+  /** The ids, 32 bytes each, and the times. */
+  readonly ids: Uint8Array;
   readonly times: Float64Array;
   /** The roots of each 256 entries from a multiple of 256 on that lie in it whole, in hex. */
   readonly nodes: readonly string[];

@@ -31,7 +31,7 @@ export interface TreePart {
 export interface ProvedEntries {
   readonly from: number;
   readonly count: number;
-  readonly ids: string;
+  readonly ids: Uint8Array;
   readonly times: Float64Array;
   readonly nodes: readonly string[];
 }
@@ -69,9 +69,10 @@ export class TreeWalk {
     if (++this.next === this.stop) this.reach(at);
   }
 
-  /** Takes entries that were proved apart: their ids (64 hex digits each, joined), their times, and the roots of each 256
-   *  of them from a multiple of 256 on. */
+  /** Takes entries that were proved apart: their ids (32 bytes each), their times, and the roots of each 256 of them from a
+   *  multiple of 256 on. */
   take({ from, count, ids, times, nodes }: ProvedEntries): void {
+    const bytes = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
     let whole = 0;
     for (let row = 0; row < count; row++) {
       const isWhole = (from + row) % nodeWidth === 0 && row + nodeWidth <= count;
@@ -81,7 +82,7 @@ export class TreeWalk {
         this.next += nodeWidth;
         row += nodeWidth - 1;
         this.reach(times[row]!, root);
-      } else this.add(from + row, ids.slice(row * 64, row * 64 + 64), times[row]!);
+      } else this.add(from + row, bytes.toString("hex", row * 32, row * 32 + 32), times[row]!);
     }
   }
 
