@@ -147,6 +147,9 @@ export interface StoreHealth {
   readonly durability: "power loss" | "nothing";
   /** True when a private copy is read because the original cannot be read in place. */
   readonly copied: boolean;
+  /** Bytes of erased contents may still stand in its files: a reader held them back, or a process was killed in between.
+   *  Whoever writes next takes them out. */
+  readonly scrubOwed: boolean;
   /** The write-ahead log; null where there is none. Sizes in bytes. */
   readonly wal: {
     readonly bytes: number;

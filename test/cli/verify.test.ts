@@ -220,6 +220,18 @@ describe("status", () => {
     expect(readFileSync(file, "utf8")).toBe("notes");
   });
 
+  test("says while bytes of erased contents may still stand in its log, until somebody wrote", async () => {
+    const file = await ledgerWith(3);
+    const line = "erased      bytes of erased contents may still stand in its log; the next writer takes them out\n";
+    expect((await call(["status", "--ledger", file])).stdout).not.toContain("erased");
+
+    damage(file, "INSERT INTO meta VALUES ('scrub', '2')");
+
+    expect((await call(["status", "--ledger", file])).stdout).toContain(line);
+    await call(["append", "--ledger", file, "--stream", "log/a"], { input: "{}\n" });
+    expect((await call(["status", "--ledger", file])).stdout).not.toContain("erased");
+  });
+
   test("says when a private copy is read", async () => {
     // A write-ahead log without its index cannot be read where it is without creating one.
     const file = await ledgerWith(3);

@@ -1,6 +1,7 @@
 /** SIGKILL at every durable step: what is left is a prefix on a tx boundary with every acknowledged append in it. */
 import { expect, test } from "vitest";
 import { openLedger } from "../../src/index.js";
+import type { ContentReference, LedgerError } from "../../src/index.js";
 import { ledgerPath, runSeed } from "../engine/fixture.js";
 import { runChild } from "./child.js";
 import type { Finished } from "./child.js";
@@ -15,9 +16,8 @@ interface Said {
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
 
 async function check(path: string, child: Finished): Promise<void> {
-  const said = child.lines
-    .map((line) => JSON.parse(line) as Partial<Said>)
-    .filter((each): each is Said => each.acknowledged !== undefined);
+  const lines = child.lines.map((line) => JSON.parse(line) as Partial<Said> & { erased?: string; checkpoint?: number });
+  const said = lines.filter((each): each is Said => each.acknowledged !== undefined);
   const ledger = await openLedger(path);
   try {
     const report = await ledger.verify();
@@ -30,10 +30,20 @@ async function check(path: string, child: Finished): Promise<void> {
       expect(mine.map((event) => event.position)).toEqual(Array.from({ length: count }, (_, n) => first + n));
       expect(mine.at(-1)!.position).toBe(position);
     }
+    const erased = new Map<string, string>();
     for (const event of events) {
-      const { body } = event.data as { body?: never };
-      if (body !== undefined) await ledger.content(body);
+      const { body } = event.data as { body?: ContentReference };
+      if (body === undefined) continue;
+      const code = await ledger.content(body).then(
+        () => "stored",
+        (error: unknown) => (error as LedgerError).code,
+      );
+      erased.set(body.$content, code);
+      expect(["stored", "CONTENT_ERASED"]).toContain(code);
     }
+    for (const line of lines) if (line.erased !== undefined) expect(erased.get(line.erased)).toBe("CONTENT_ERASED");
+    const checkpoints = (await ledger.checkpoints()).map(({ size }) => size);
+    for (const line of lines) if (line.checkpoint !== undefined) expect(checkpoints).toContain(line.checkpoint);
     await ledger.append("after/1", [{ type: "crash.survived", data: { key: 0 } }]);
   } finally {
     await ledger.close();
@@ -53,7 +63,18 @@ test(
       .map((line) => JSON.parse(line) as { step?: string; moment?: string })
       .filter((each) => each.step !== undefined);
     const steps = passed.map((each) => `${each.step} ${each.moment}`);
-    for (const step of ["create", "schema", "entries", "contents", "commit", "fold"])
+    for (const step of [
+      "create",
+      "schema",
+      "entries",
+      "contents",
+      "nodes",
+      "erase",
+      "operational",
+      "commit",
+      "scrub",
+      "fold",
+    ])
       expect(steps).toContain(`${step} before`);
 
     // Each kind of step at its first, and a tenth of the rest; all of them in the long run.

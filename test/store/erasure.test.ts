@@ -271,6 +271,8 @@ test("T54 the mark that something is owed goes with the scrub, and only then", a
   };
   const { store, release } = await storeWithErasure(path, holders["a snapshot of its own"]);
   expect(await mark()).toBe("1");
+  const reader = await openSqliteStore(path, { readOnly: true });
+  expect([await store.health(), await reader.health()]).toMatchObject([{ scrubOwed: true }, { scrubOwed: true }]);
   expect(await store.scrub()).toBe(false);
   expect(await mark()).toBe("1");
   // Another process has erased since: what it owes is not ours to strike off.
@@ -285,5 +287,7 @@ test("T54 the mark that something is owed goes with the scrub, and only then", a
 
   expect(await store.scrub()).toBe(true);
   expect(await mark()).toBe(undefined);
+  expect([await store.health(), await reader.health()]).toMatchObject([{ scrubOwed: false }, { scrubOwed: false }]);
+  await reader.close();
   await store.close();
 });

@@ -75,7 +75,7 @@ class MemoryStore implements Store {
 
   async health(): Promise<StoreHealth> {
     this.check();
-    return { kind: this.kind, durability: "nothing", copied: false, wal: null };
+    return { kind: this.kind, durability: "nothing", copied: false, scrubOwed: false, wal: null };
   }
 
   async raw(): Promise<RawReader> {

@@ -18,47 +18,52 @@ export interface ScrubConnection {
 
 export class Scrub {
   private readonly checkpoints: Checkpoints;
-  private owed = false;
+  private isOwed = false;
   private triedAt = Number.NEGATIVE_INFINITY;
 
   constructor(checkpoints: Checkpoints) {
     this.checkpoints = checkpoints;
   }
 
+  /** May erased bytes still stand in the log, as far as this process knows? */
+  get owed(): boolean {
+    return this.isOwed;
+  }
+
   /** Something is erased in the commit that follows. */
   owe(): void {
-    this.owed = true;
+    this.isOwed = true;
   }
 
   /** Looks whether another process, or an earlier one, has left something to be done. */
   look(reads: ReadStatements): void {
-    if (mark(reads) !== null) this.owed = true;
+    if (scrubMark(reads) !== null) this.isOwed = true;
   }
 
   /** Is it time to try again without being asked? */
   due(): boolean {
-    return this.owed && performance.now() - this.triedAt >= pauseMs;
+    return this.isOwed && performance.now() - this.triedAt >= pauseMs;
   }
 
   /** Tries once, under the write lock of this process: true when nothing is owed. Never throws. */
   attempt({ connection, reads, writes }: ScrubConnection): boolean {
     this.triedAt = performance.now();
     try {
-      const value = mark(reads);
-      if (value === null && !this.owed) return true;
+      const value = scrubMark(reads);
+      if (value === null && !this.isOwed) return true;
       if (!this.checkpoints.truncate(connection)) return false;
-      this.owed = false;
+      this.isOwed = false;
       // Of that very erasure: one that another process has committed since is owed still.
       if (value !== null) writes.unmarkScrub.run(value);
       return true;
     } catch (cause) {
       // The bytes are gone; the mark that another writer kept us from taking away makes the next one look once more.
-      return isBusy(cause) && !this.owed;
+      return isBusy(cause) && !this.isOwed;
     }
   }
 }
 
 /** The position of the last erasure that has not been scrubbed; null when there is none. */
-function mark(reads: ReadStatements): string | null {
+export function scrubMark(reads: ReadStatements): string | null {
   return (reads.scrubMark.get() as [string] | undefined)?.[0] ?? null;
 }

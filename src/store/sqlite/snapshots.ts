@@ -36,12 +36,27 @@ export class SnapshotPool {
   }
 
   async take(): Promise<StoreSnapshot> {
+    const [reader, lifetime] = await this.hold();
+    return new SqliteSnapshot(this.path, reader.statements, lifetime, () => this.release(reader));
+  }
+
+  /** Asks one question. */
+  async ask<Answer>(question: (statements: ReadStatements) => Answer): Promise<Answer> {
+    const [reader] = await this.hold();
+    try {
+      return question(reader.statements);
+    } finally {
+      this.release(reader);
+    }
+  }
+
+  private async hold(): Promise<readonly [Reader, Lifetime]> {
     await this.takeSlot();
     try {
       const reader = await whenFree(this.path, "reading", this.busyTimeoutMs, () => this.pin());
       const lifetime = new Lifetime();
       this.used.set(reader, lifetime);
-      return new SqliteSnapshot(this.path, reader.statements, lifetime, () => this.release(reader));
+      return [reader, lifetime];
     } catch (cause) {
       this.giveSlot();
       throw storeError(cause, this.path, "reading");

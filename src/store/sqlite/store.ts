@@ -15,6 +15,7 @@ import { parseLocation } from "./location.js";
 import { findOrCreate, openLedgerFile } from "./opening.js";
 import { openRawReader } from "./raw-reader.js";
 import type { Readable } from "./readable.js";
+import { scrubMark } from "./scrub.js";
 import { SnapshotPool } from "./snapshots.js";
 import { Writer } from "./writer.js";
 
@@ -138,8 +139,10 @@ class SqliteStore implements Store {
 
   async health(): Promise<StoreHealth> {
     this.check();
-    const copied = this.parts.readable?.copied ?? false;
-    return { kind: this.kind, durability: "power loss", copied, wal: this.parts.checkpoints?.health() ?? null };
+    const { pool, writer, checkpoints, readable } = this.parts;
+    const scrubOwed = writer?.scrubOwed ?? (await pool.ask((reads) => scrubMark(reads) !== null));
+    const copied = readable?.copied ?? false;
+    return { kind: this.kind, durability: "power loss", copied, scrubOwed, wal: checkpoints?.health() ?? null };
   }
 
   async raw(): Promise<RawReader> {

@@ -139,6 +139,10 @@ export class Writer {
     release();
   }
 
+  get scrubOwed(): boolean {
+    return this.scrubs.owed;
+  }
+
   /** Takes what was erased out of the log. Never throws. */
   async scrub(): Promise<boolean> {
     for (const until = performance.now() + scrubPatienceMs; !this.closed;) {
