@@ -118,6 +118,7 @@ export class PulledSubscription implements Subscription {
   private async read(): Promise<SubscriptionBatch | null> {
     const { store, areas, busyTimeoutMs } = this.source;
     await breathe();
+    if (this.ended) return null;
     await this.acknowledge();
     this.place ??= await this.start();
     const read = await readBatch({ store, areas, busyTimeoutMs, ...this.plan }, this.place);

@@ -137,6 +137,38 @@ test("ten thousand subscriptions that are opened and left leave no listener, no 
   expect(warnings).toEqual([]);
 });
 
+test("what is read while a subscription is left is not handed out any more, and leaving waits for it", async () => {
+  const memory = createMemoryStore();
+  await fill(await open(memory), 3, "thing/1");
+  let reached = (): void => {};
+  const reading = new Promise<void>((resolve) => (reached = resolve));
+  let go = (): void => {};
+  const gate = new Promise<void>((resolve) => (go = resolve));
+  let gated = false;
+  const store = Object.assign(Object.create(memory) as Store, {
+    snapshot: async () => {
+      if (gated) {
+        reached();
+        await gate;
+      }
+      return memory.snapshot();
+    },
+  });
+  const ledger = await open(store);
+  const subscription = ledger.subscribe();
+  gated = true;
+  const asked = subscription.next();
+  await reading;
+  let settled = false;
+  const left = subscription.return().finally(() => (settled = true));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(settled).toBe(false);
+  go();
+
+  expect(await asked).toEqual({ done: true, value: undefined });
+  expect(await left).toEqual({ done: true, value: undefined });
+});
+
 test("a subscription that was left asks for the head no more", async () => {
   const memory = createMemoryStore();
   await open(memory);

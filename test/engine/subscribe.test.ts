@@ -209,6 +209,7 @@ describeStores("a subscription", (openOne, openStoreOf) => {
     const subscription = subscribe(ledger, { signal: controller.signal });
     await take(subscription);
     const waiting = subscription.next();
+    await new Promise((resolve) => setTimeout(resolve, 20));
     controller.abort();
     await subscription.return();
 
