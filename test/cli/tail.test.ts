@@ -118,13 +118,13 @@ describe("tail", () => {
   test("with -n 0 shows nothing that was there", async () => {
     const file = await ledgerWith(5);
     const following = tail(file, "--json", "-n", "0");
-    let shown = false;
+    const shown = new AbortController();
     const writing = (async () => {
-      for (let number = 6; !shown; number++) await append(file, "log/a", numbered(number));
+      for (let number = 6; !shown.signal.aborted; number++) await append(file, "log/a", numbered(number));
     })();
 
     const [first] = numbersOf(await following.lines(1));
-    shown = true;
+    shown.abort();
     await writing;
 
     expect(first).toBeGreaterThan(5);
