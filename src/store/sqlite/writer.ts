@@ -66,14 +66,15 @@ export class Writer {
       // The first read in WAL mode opens the sidecars, or makes them.
       await whenFree(path, "opening", busyTimeoutMs, () => pragma(connection, "schema_version"));
       guard.rememberSidecars();
-      this.open = {
+      const open: OpenWriter = {
         connection,
         reads: prepare(connection, readStatements),
         writes: prepare(connection, writeStatements),
       };
-      this.scrubs.look(this.open.reads);
-      if (this.scrubs.due()) this.scrubs.attempt(this.open);
-      return this.open;
+      this.scrubs.look(open.reads);
+      if (this.scrubs.due()) this.scrubs.attempt(open);
+      this.open = open;
+      return open;
     } catch (cause) {
       guard.release();
       connection.close();
