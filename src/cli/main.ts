@@ -8,7 +8,7 @@ process.on("uncaughtException", (error) => {
   process.stderr.write(
     `runledger: this is a bug in runledger; nothing is known of the evidence\n${error.stack ?? error.message}\n`,
   );
-  // oxlint-disable-next-line unicorn/no-process-exit -- after an uncaught exception nothing else can be relied upon
+  // After an uncaught exception nothing else can be relied upon.
   process.exit(exitCodes.bug);
 });
 

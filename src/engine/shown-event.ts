@@ -1,5 +1,6 @@
 /** A stored entry as a reader sees it: its fields by the names of the public API, its data upcast to the version that this
  *  program writes. */
+import { types } from "node:util";
 import type { JsonObject } from "../kernel/canonical.js";
 import { invalid, invariant, LedgerError } from "../kernel/errors.js";
 import type { DecodedEntry } from "../journal/stored.js";
@@ -14,7 +15,7 @@ export function showEvent(decoded: DecodedEntry, areas: Areas, unknown: UnknownE
     const event = toEvent(decoded, decoded.fields.data, tv);
     if (unknown === "accept") return event;
     if (unknown === "ignore") return null;
-    if (typeof unknown === "function") return unknown(event);
+    if (typeof unknown === "function") return answerOf(unknown, event);
     throw new LedgerError(
       "SCHEMA_UNKNOWN",
       `event #${seq} ${type} must be of a type and version that this program defines, found version ${tv}`,
@@ -28,6 +29,16 @@ export function showEvent(decoded: DecodedEntry, areas: Areas, unknown: UnknownE
     data = upcast(step, data, seq, type, version);
   }
   return toEvent(decoded, data, definition.version);
+}
+
+/** What the host makes of an event that this program does not know: an event or null, now. An answer that is missing, or
+ *  comes later, must not pass for an event. */
+function answerOf(unknown: (event: LedgerEvent) => LedgerEvent | null, event: LedgerEvent): LedgerEvent | null {
+  const answer: unknown = unknown(event);
+  if (answer === null || (typeof answer === "object" && !Array.isArray(answer) && !("then" in answer)))
+    return answer as LedgerEvent | null; // what the type of the function says
+  if (types.isPromise(answer)) answer.catch(() => {});
+  throw invalid("options.unknown", `a function that returns an event or null, for event #${event.position}`, answer);
 }
 
 /** Parses what a reader does with types that it does not know. */

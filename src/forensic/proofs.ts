@@ -42,7 +42,9 @@ export function merkleRoot(leafHashes: Iterable<Uint8Array>): Buffer {
 /** Checks that an entry stands at `index` of the tree of `size` entries with this root. `PROOF_INVALID` when the proof does
  *  not show it, whatever the reason (`details.reason`: `place`, `length`, `hash` or `root`); `INVALID_ARGUMENT` for an
  *  index or size that is no whole number from 0 to 2^53 − 1. @public */
-export function verifyInclusion({ leafHash, index, size, proof, root }: InclusionProof): void {
+export function verifyInclusion(inclusion: InclusionProof): void {
+  checkObject(inclusion, "inclusion");
+  const { leafHash, index, size, proof, root } = inclusion;
   checkCount(index, "index");
   checkCount(size, "size");
   if (index >= size) throw unproved("place", `index must be below the size, ${size}`, index);
@@ -57,7 +59,9 @@ export function verifyInclusion({ leafHash, index, size, proof, root }: Inclusio
 /** Checks that the tree of `size1` entries with `root1` is where the tree of `size2` entries with `root2` begins: that
  *  nothing was changed or taken away. Nothing is consistent with a tree of no entries but itself: there would be nothing
  *  to prove. Errors as for `verifyInclusion`. @public */
-export function verifyConsistency({ size1, root1, size2, root2, proof }: ConsistencyProof): void {
+export function verifyConsistency(consistency: ConsistencyProof): void {
+  checkObject(consistency, "consistency");
+  const { size1, root1, size2, root2, proof } = consistency;
   checkCount(size1, "size1");
   checkCount(size2, "size2");
   if (size1 > size2) throw unproved("place", `size1 must not be above size2, ${size2}`, size1);
@@ -86,11 +90,17 @@ export function verifyConsistency({ size1, root1, size2, root2, proof }: Consist
 
 function* leaves(hashes: Iterable<Uint8Array>): Generator<string> {
   let at = 0;
+  if (typeof (hashes as Partial<Iterable<unknown>> | null)?.[Symbol.iterator] !== "function")
+    throw invalid("leafHashes", "a list of hashes", hashes);
   for (const hash of hashes) {
     if (!isHash(hash)) throw invalid(`leafHashes[${at}]`, "32 bytes", hash);
     yield hex(hash);
     at++;
   }
+}
+
+function checkObject(value: unknown, path: string): void {
+  if (typeof value !== "object" || value === null) throw invalid(path, "an object", value);
 }
 
 function checkCount(value: number, path: string): void {

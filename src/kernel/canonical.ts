@@ -97,7 +97,6 @@ export function pathTo(base: string, keys: readonly (string | number)[]): string
   return path;
 }
 
-// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const escapePattern = /[\u0000-\u001f"\\\ud800-\udfff]/;
 
 /** Text is set aside in pieces of about this size: a string that grows by `+=` alone costs 32 bytes a step until it is flat. */

@@ -14,7 +14,6 @@ const typePattern = /^[a-z][a-zA-Z0-9-]{0,31}\.[a-z][a-zA-Z0-9]*$/;
 const runIdPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
 const taskIdPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const originPattern = /^[a-z0-9][a-z0-9./-]{0,127}$/;
-// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const controlPattern = /[\u0000-\u001f\u007f]/;
 
 /** A name: a letter, then letters, digits, `_`, `.` or `-`; at most 128 units. */

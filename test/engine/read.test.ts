@@ -132,6 +132,18 @@ describeStores("read", (openOne) => {
     expect(() => ledger.read(options as never)).toThrow(path);
   });
 
+  test.each([
+    ["nothing", () => undefined],
+    ["an event later", async () => null],
+    ["something else", () => "event"],
+  ])("refuses an `unknown` that answers with %s", async (_, unknown) => {
+    const ledger = await openOne();
+
+    const reading = ledger.read({ unknown: unknown as never }).toArray();
+
+    await expect(reading).rejects.toMatchObject({ code: "INVALID_ARGUMENT", details: { path: "options.unknown" } });
+  });
+
   test("stops when its signal says so", async () => {
     const ledger = await openOne();
     await fill(ledger, 1_100);

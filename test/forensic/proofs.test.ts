@@ -311,6 +311,11 @@ describe("T37", () => {
   });
 });
 
+test("T37 nothing at all is an argument that is missing, not a fault of the program", () => {
+  for (const check of [verifyInclusion, verifyConsistency, merkleRoot] as ((value?: unknown) => unknown)[])
+    for (const value of [undefined, null, 7]) expect(refusalOf(() => check(value)).code).toBe("INVALID_ARGUMENT");
+});
+
 describe("a root over leaf hashes", () => {
   test("is that of the second implementation, from any iterable", () => {
     expect(merkleRoot([])).toEqual(empty);

@@ -69,7 +69,6 @@ const isInteger = (value: unknown, min: number, max = 2 ** 53 - 1): value is num
   typeof value === "number" && Number.isInteger(value) && value >= min && value <= max;
 const isHash = (value: unknown): value is string => typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
 const isText = (value: unknown, unitsMax: number): value is string =>
-  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   typeof value === "string" && value.length > 0 && value.length <= unitsMax && !/[\u0000-\u001f\u007f]/.test(value);
 const isObject = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
