@@ -41,8 +41,9 @@ test("the README's commands for checkpoints and proofs do what they say", { time
 
   expect([child.stderr, child.status]).toEqual([expect.not.stringContaining("runledger: "), 0]);
   expect(child.stdout).toMatch(/\ninfo +anchored +to #1 /);
-  expect(child.stdout).toContain("verdict    VERIFIED");
+  expect(child.stdout.match(/verdict    VERIFIED/g)).toHaveLength(2);
   expect(readFileSync(join(cwd, "week.consistency"), "utf8")).toMatch(/^old 2\n/);
+  expect(child.stdout).toMatch(/(\n— example\.com\/audit \S+){2}\n$/);
 });
 
 test("every document that another names is there", () => {

@@ -1,0 +1,78 @@
+/** What the documents list is what the code has: error codes, findings, tables, decisions, links. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { exitCodeOf } from "../../src/cli/exit.js";
+import { findingKinds } from "../../src/forensic/findings.js";
+import { LedgerError } from "../../src/kernel/errors.js";
+import type { LedgerErrorCode } from "../../src/kernel/errors.js";
+import { schema } from "../../src/store/sqlite/schema.js";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+const decisions = readdirSync(join(root, "src/decisions")).filter((name) => /^\d{4}-/.test(name));
+
+describe("src/ERRORS.md", () => {
+  const rows = [...read("src/ERRORS.md").matchAll(/^\| `([A-Z_]+)`( ³| ʳ)? \|/gm)];
+
+  test("has one row for each code of an error, and no other", () => {
+    const [, union = ""] = /export type LedgerErrorCode =([\s\S]*?);\n\n/.exec(read("src/kernel/errors.ts")) ?? [];
+    const codes = [...union.matchAll(/"([A-Z_]+)"/g)].map(([, code]) => code);
+
+    expect(rows.map(([, code]) => code).sort()).toEqual(codes.sort());
+  });
+
+  test("marks the codes with which the command cannot decide", () => {
+    for (const [, code, mark] of rows) {
+      const error = new LedgerError(code as LedgerErrorCode, "");
+      const found = [exitCodeOf(error, true), exitCodeOf(error, false)];
+
+      expect([code, found]).toEqual([code, mark === " ³" ? [3, 3] : mark === " ʳ" ? [1, 3] : [1, 1]]);
+    }
+  });
+});
+
+describe("src/FORMAT.md", () => {
+  const format = read("src/FORMAT.md");
+  const section = (number: number): string => format.split(/^## \d+\. /m)[number] ?? "";
+
+  test("names every code of a finding in section 10, and no other", () => {
+    const named = [...section(10).matchAll(/`([EW]_[A-Z_]+[A-Z])`/g)].map(([, code]) => code);
+
+    expect([...new Set(named)].sort()).toEqual(Object.keys(findingKinds).sort());
+  });
+
+  test("lists every table of the SQLite file in section 12", () => {
+    const listed = [...section(12).matchAll(/^\| `(\w+)` \|/gm)].map(([, table]) => table);
+
+    expect(listed).toEqual(schema.filter(({ type }) => type === "table").map(({ name }) => name));
+  });
+});
+
+test("the list of decisions has every page, under its title", () => {
+  const index = read("src/decisions/README.md");
+
+  for (const name of decisions) {
+    const [, number, title] = /^# (\d{4}) (.*)$/m.exec(read(`src/decisions/${name}`)) ?? [];
+    expect(index).toContain(`| [${number}](${name}) | ${title} |`);
+  }
+});
+
+test("a link from one document to another leads to a file that is there", () => {
+  const documents = [
+    ...[
+      "README.md",
+      "CHANGELOG.md",
+      "src/ARCHITECTURE.md",
+      "src/ERRORS.md",
+      "src/FORMAT.md",
+      "src/decisions/README.md",
+    ],
+    ...["test/README.md", "fixtures/README.md", "projections/README.md"],
+    ...decisions.map((name) => `src/decisions/${name}`),
+  ];
+  for (const document of documents)
+    for (const [, path = ""] of read(document).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g))
+      expect([document, path, existsSync(join(root, dirname(document), path))]).toEqual([document, path, true]);
+});
