@@ -20,7 +20,8 @@ describe("src/ERRORS.md", () => {
     const [, union = ""] = /export type LedgerErrorCode =([\s\S]*?);\n\n/.exec(read("src/kernel/errors.ts")) ?? [];
     const codes = [...union.matchAll(/"([A-Z_]+)"/g)].map(([, code]) => code);
 
-    expect(rows.map(([, code]) => code).sort()).toEqual(codes.sort());
+    expect(rows).toHaveLength(codes.length);
+    expect(new Set(rows.map(([, code]) => code))).toEqual(new Set(codes));
   });
 
   test("marks the codes with which the command cannot decide", () => {
@@ -40,7 +41,7 @@ describe("src/FORMAT.md", () => {
   test("names every code of a finding in section 10, and no other", () => {
     const named = [...section(10).matchAll(/`([EW]_[A-Z_]+[A-Z])`/g)].map(([, code]) => code);
 
-    expect([...new Set(named)].sort()).toEqual(Object.keys(findingKinds).sort());
+    expect(new Set(named)).toEqual(new Set(Object.keys(findingKinds)));
   });
 
   test("lists every table of the SQLite file in section 12", () => {
@@ -61,15 +62,15 @@ test("the list of decisions has every page, under its title", () => {
 
 test("a link from one document to another leads to a file that is there", () => {
   const documents = [
-    ...[
-      "README.md",
-      "CHANGELOG.md",
-      "src/ARCHITECTURE.md",
-      "src/ERRORS.md",
-      "src/FORMAT.md",
-      "src/decisions/README.md",
-    ],
-    ...["test/README.md", "fixtures/README.md", "projections/README.md"],
+    "README.md",
+    "CHANGELOG.md",
+    "src/ARCHITECTURE.md",
+    "src/ERRORS.md",
+    "src/FORMAT.md",
+    "src/decisions/README.md",
+    "test/README.md",
+    "fixtures/README.md",
+    "projections/README.md",
     ...decisions.map((name) => `src/decisions/${name}`),
   ];
   for (const document of documents)
