@@ -3,7 +3,7 @@
  *  Invariant: it answers each range in the order of asking, or is gone. */
 import { parentPort, workerData } from "node:worker_threads";
 import { RangeProver } from "./forensic/ranges-prover.js";
-import type { EntryRange, ProvedStretch } from "./forensic/ranges.js";
+import type { EntryRange } from "./forensic/ranges.js";
 import { invariant } from "./kernel/errors.js";
 import { openSqliteRawReader } from "./store/sqlite/raw-reader.js";
 
@@ -25,16 +25,10 @@ port.on("message", (range: EntryRange | null) => {
 async function answer(range: EntryRange): Promise<void> {
   if (ended) return;
   const proof = await prover.prove(range);
-  port!.postMessage(proof, [...new Set(proof.stretches?.flatMap(buffersOf))]);
+  port!.postMessage(proof); // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread, no window
 }
 
 async function end(): Promise<void> {
   await reader.close();
   port!.close();
-}
-
-/** What is handed over instead of copied. */
-function buffersOf({ streams, places, ids, times, causesBefore, references }: ProvedStretch): ArrayBuffer[] {
-  const arrays = [streams.numbers, streams.revisions, streams.lasts, places, ids, times, causesBefore, references];
-  return arrays.map(({ buffer }) => buffer as ArrayBuffer); // none of them is of memory that others use too
 }

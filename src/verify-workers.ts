@@ -11,7 +11,8 @@ import { parseLocation } from "./store/sqlite/location.js";
 const rangeEntries = 16_384;
 /** Below this a thread takes longer to start than it saves. */
 const entriesMin = 100_000;
-const resourceLimits = { maxOldGenerationSizeMb: 192 };
+/** A page of 512 entries of the largest size takes 64 MiB at most. */
+const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16 };
 
 /** Starts so many threads for the ledger file at a path when `verify` has enough for them to do: pass it as `workers`. One
  *  is none: then everything is done where `verify` was called. @public */

@@ -6,6 +6,7 @@ import { LedgerError } from "../kernel/errors.js";
 import type { RawEntry } from "../journal/raw-reader.js";
 import type { PassState } from "./pass.js";
 import { joinStretch } from "./ranges-join.js";
+import { makeRoom } from "./ranges.js";
 import type { ProvedRange, RangeProof, RangeWorkers } from "./ranges.js";
 
 /** Ranges that are proved or wait to be joined, for each worker. */
@@ -36,12 +37,16 @@ export class RangePass {
   private readonly journey: Journey;
   /** What is being proved, in the order of the entries; nothing is when whoever took it is gone. */
   private readonly proofs: Promise<RangeProof>[] = [];
-  private askedTo = 0;
+  private readonly rooms: readonly SharedArrayBuffer[];
+  private asked = 0;
 
   /** Asks for the first ranges at once. */
   constructor(workers: RangeWorkers, journey: Journey) {
     this.workers = workers;
     this.journey = journey;
+    // One for each that is being proved, and one for that which is being joined.
+    const rooms = Math.min(workers.count * rangesAhead, Math.ceil(journey.size / workers.rangeEntries)) + 1;
+    this.rooms = Array.from({ length: rooms }, () => makeRoom(workers.rangeEntries));
     this.ask();
   }
 
@@ -70,12 +75,13 @@ export class RangePass {
   }
 
   private ask(): void {
-    const { workers, proofs } = this;
+    const { workers, proofs, rooms } = this;
     const { size, now } = this.journey;
-    while (this.askedTo < size && proofs.length < workers.count * rangesAhead) {
-      const from = this.askedTo;
-      this.askedTo = Math.min(from + workers.rangeEntries, size);
-      proofs.push(workers.prove({ from, to: this.askedTo, now }).catch(() => ({ stretches: null })));
+    while (this.asked * workers.rangeEntries < size && proofs.length < workers.count * rangesAhead) {
+      const from = this.asked * workers.rangeEntries;
+      const to = Math.min(from + workers.rangeEntries, size);
+      const room = rooms[this.asked++ % rooms.length]!;
+      proofs.push(workers.prove({ from, to, now, room }).catch(() => ({ stretches: null })));
     }
   }
 }

@@ -4,8 +4,9 @@
 import { LedgerError } from "../kernel/errors.js";
 import type { RawEntry, RawReader } from "../journal/raw-reader.js";
 import { Findings } from "./findings.js";
+import { listsIn } from "./ranges.js";
 import type { EntryRange, ProvedRange, ProvedStretch } from "./ranges.js";
-import { roomFor, Stretch } from "./ranges-stretch.js";
+import { Stretch } from "./ranges-stretch.js";
 import { TypeTable } from "./types.js";
 
 const rowsPerRead = 512;
@@ -28,8 +29,8 @@ export class RangeProver {
   }
 
   /** Proves what it can. */
-  async prove({ from, to, now }: EntryRange): Promise<ProvedRange> {
-    const room = roomFor(from, to - from);
+  async prove({ from, to, now, room: shared }: EntryRange): Promise<ProvedRange> {
+    const room = { from, ...listsIn(shared, to - from) };
     const stretches: ProvedStretch[] = [];
     let stretch: Stretch | null = null;
     const end = (): void => {

@@ -5,7 +5,8 @@ import type { ContentReference } from "../journal/content.js";
 import type { RawEntry } from "../journal/raw-reader.js";
 import { Prover } from "./pass.js";
 import type { ProvingState, TxMark } from "./pass.js";
-import type { ProvedStretch } from "./ranges.js";
+import { idBytes } from "./ranges.js";
+import type { ProvedStretch, RangeRoom } from "./ranges.js";
 import { EntryScanner } from "./scanner.js";
 import { newState } from "./streams.js";
 import type { StreamState } from "./streams.js";
@@ -19,21 +20,12 @@ interface PlacedStream extends StreamState {
   readonly lastBefore: number | null;
 }
 
-/** What is kept of each row of a range, whatever its stretch. */
-export interface StretchRoom {
+/** The room of a range, and where that starts. */
+export interface StretchRoom extends RangeRoom {
   readonly from: number;
-  readonly ids: Buffer;
-  readonly times: Float64Array;
-  readonly places: Uint32Array;
 }
 
-const idBytes = 32;
 const scanner = new EntryScanner();
-
-export function roomFor(from: number, rows: number): StretchRoom {
-  const ids = Buffer.alloc(rows * idBytes); // of its own memory, so that it can be handed over
-  return { from, ids, times: new Float64Array(rows), places: new Uint32Array(rows) };
-}
 
 export class Stretch implements ProvingState {
   readonly parts: ProvingState["parts"];

@@ -10,9 +10,36 @@ export interface EntryRange {
   readonly to: number;
   /** The time of whoever verifies: the first entry that is ahead of it is named. */
   readonly now: number;
+  /** Where id, time and stream of each entry are written: whoever asked and whoever proves share it, and it serves one range
+   *  after the other. Handed over anew each time it would wait for a collector that has little else to do. */
+  readonly room: SharedArrayBuffer;
 }
 
-/** What was shown of a range. Plain data: it goes from thread to thread as it is. @public */
+/** The lists in such a room. */
+export interface RangeRoom {
+  readonly times: Float64Array;
+  readonly places: Uint32Array;
+  /** 32 bytes each. */
+  readonly ids: Buffer;
+}
+
+export const idBytes = 32;
+
+/** Room for so many entries. */
+export function makeRoom(entries: number): SharedArrayBuffer {
+  return new SharedArrayBuffer(entries * (8 + 4 + idBytes));
+}
+
+export function listsIn(room: SharedArrayBuffer, entries: number): RangeRoom {
+  return {
+    times: new Float64Array(room, 0, entries),
+    places: new Uint32Array(room, entries * 8, entries),
+    ids: Buffer.from(room, entries * (8 + 4), entries * idBytes),
+  };
+}
+
+/** What was shown of a range. Plain data: it goes from thread to thread as it is, once the room of the
+ *  range is written. @public */
 export interface RangeProof {
   /** In order, with at least one row between two of them; their form is the verifier's own. Rows that lie in none were not
    *  shown to be right: whoever asked looks at them. Null: there is not one row a position, or rows cannot be read. */
@@ -39,7 +66,7 @@ export interface ProvedStretch {
     readonly revisions: Float64Array;
     readonly lasts: Float64Array;
   };
-  /** For each row the place of its stream among these. */
+  /** For each row the place of its stream among these. In the room of the range, as ids and times are. */
   readonly places: Uint32Array;
   /** The types that occur. */
   readonly types: readonly { readonly number: number; readonly name: string }[];

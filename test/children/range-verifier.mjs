@@ -36,5 +36,6 @@ try {
 }
 // No thread outlives the verification, but for the news of it.
 await new Promise((resolve) => setImmediate(resolve));
-writeSync(1, `${JSON.stringify({ ...outcome, threads: threads.length, ended, progress })}\n`);
+const peakMiB = Math.round(process.resourceUsage().maxRSS / 1024);
+writeSync(1, `${JSON.stringify({ ...outcome, threads: threads.length, ended, progress, peakMiB })}\n`);
 await ledger.close();
