@@ -22,7 +22,23 @@ export type {
 export { entryId } from "./journal/entry.js";
 export type { FenceMark } from "./journal/entry.js";
 export type { EvidenceFile, RawReader } from "./journal/raw-reader.js";
-export type { Store, StoreHealth } from "./journal/store.js";
+export type {
+  ConsumerRow,
+  ContentRow,
+  EntryRow,
+  Store,
+  StoredCheckpoint,
+  StoredContent,
+  StoredEntry,
+  StoreHead,
+  StoreHealth,
+  StoreReads,
+  StoreSnapshot,
+  StoreTransaction,
+  StreamHead,
+  TreeNode,
+} from "./journal/store.js";
+export type { Claim } from "./kernel/claim.js";
 export type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "./engine/checkpoints.js";
 export type { LedgerConsistencyProof, LedgerInclusionProof, ProveOptions } from "./engine/proofs.js";
 export type { Reading } from "./engine/reading.js";

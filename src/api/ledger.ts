@@ -51,8 +51,9 @@ export class Ledger {
   /** Appends events to one stream, or to several at once, atomically. Resolves when they are durable; many appends share
    *  one commit. Refusals: `INVALID_ARGUMENT` and `LIMIT_EXCEEDED` (with the path), `REVISION_CONFLICT` (a stream is not
    *  as `expected` or `require` say), `OVERLOADED`, `CLOCK_UNSURE`, `SCHEMA_UNKNOWN` (an area that this program does not
-   *  know), `READ_ONLY`, `CLOSED`, `ABORTED`; failures of the store: `STORE_…`. After any of them nothing was written,
-   *  but for `STORE_IN_DOUBT`, after which all of it may have been. */
+   *  know), `CONTENT_ERASED` and `CONTENT_MISSING` (a reference to a content that is not there), `REDACTION_FAILED`,
+   *  `READ_ONLY`, `CLOSED`, `ABORTED`; failures of the store: `STORE_…`, `RESOURCES_EXHAUSTED`. After any of them nothing was
+   *  written, but for `STORE_IN_DOUBT`, after which all of it may have been. */
   append(stream: string, events: readonly NewEvent[], options?: AppendOptions): Promise<AppendResult>;
   append(appends: readonly StreamAppend[], options?: Omit<AppendOptions, "expected">): Promise<AppendResult>;
   async append(

@@ -101,6 +101,7 @@ function attempt(check: ProofCheck["check"], act: () => string | null): ProofChe
 
 /** A key signs for the journal of its name alone. */
 function checkSignature(note: string, { origin }: Checkpoint, name: string, key: string): string {
+  if (!note.includes("\n\n")) throw wrong(`the checkpoint in the proof must be signed by ${name}, found it unsigned`);
   verifyNote(note, [key]);
   if (incarnationOf(origin, name) === null)
     throw wrong(`a checkpoint that ${name} signs must be of its journal, found ${origin}`);

@@ -8,7 +8,7 @@ export interface EvidenceFile {
   readonly sha256: string;
 }
 
-/** Something that the store itself says is wrong, before any content is looked at. */
+/** Something that the store itself says is wrong, before any content is looked at. @public */
 export interface RawProblem {
   /** `E_SCHEMA`: tables, triggers or identifiers differ; `E_TYPE`: a value has another storage class;
    *  `E_CORRUPT`: the pages do not hold together. */
@@ -18,7 +18,8 @@ export interface RawProblem {
 }
 
 /** One stored entry. `stream` and `type` are numbers to be looked up in `streams` and `types`. `id` is hex when it is a
- *  blob of any size; `entry` is text, or bytes when text alone cannot be trusted (it shows U+FFFD) or bytes were asked for. */
+ *  blob of any size; `entry` is text, or bytes when text alone cannot be trusted (it shows U+FFFD) or bytes were asked for.
+ *  @public */
 export interface RawEntry {
   readonly seq: unknown;
   readonly id: unknown;
@@ -34,6 +35,7 @@ export interface RawEntry {
   readonly misfits?: string | null;
 }
 
+/** A stream. `seq` is the position of its last entry. @public */
 export interface RawStream {
   readonly id: unknown;
   readonly name: unknown;
@@ -41,18 +43,20 @@ export interface RawStream {
   readonly seq: unknown;
 }
 
+/** An event type and its number. @public */
 export interface RawType {
   readonly id: unknown;
   readonly name: unknown;
 }
 
-/** One page of a stream: the positions of 256 revisions, decoded when the blob has the right size, else null. */
+/** One page of a stream: the positions of 256 revisions, decoded when the blob has the right size, else null. @public */
 export interface RawStreamPage {
   readonly stream: unknown;
   readonly page: unknown;
   readonly seqs: readonly number[] | null;
 }
 
+/** A content; once erased, `erased` is the position of the event that says so. @public */
 export interface RawContent {
   readonly n: unknown;
   readonly digest: unknown;
@@ -63,23 +67,26 @@ export interface RawContent {
   readonly erased: unknown;
 }
 
-/** One node of the tree. `hash` is hex when it is a blob of any size. */
+/** One node of the tree. `hash` is hex when it is a blob of any size. @public */
 export interface RawNode {
   readonly level: unknown;
   readonly n: unknown;
   readonly hash: unknown;
 }
 
+/** A checkpoint that was kept. @public */
 export interface RawCheckpoint {
   readonly size: unknown;
   readonly note: unknown;
 }
 
 /** How much a store says of itself. `but-entries`: without a check of the pages of the entries, which takes as long as
- *  reading them; then reading them shows whether they are whole. `schema`: identifiers, tables and triggers alone. @public */
+ *  reading them; then reading them shows whether they are whole. `schema`: identifiers, tables and triggers alone.
+ *  @public */
 export type RawProblemPart = "all" | "but-entries" | "schema";
 
-/** Stored rows at one consistent position. Lists come in key order, in pages: pass the last key of the page before. */
+/** Stored rows at one consistent position. Lists come in key order, in pages: pass the last key of the page before.
+ *  @public */
 export interface RawReader {
   readonly location: string;
   /** True when a private copy is read because the original cannot be read in place. */

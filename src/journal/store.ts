@@ -6,7 +6,7 @@
 import type { Claim } from "../kernel/claim.js";
 import type { RawReader } from "./raw-reader.js";
 
-/** The last entry of a journal and what is kept beside it. */
+/** The last entry of a journal and what is kept beside it. @public */
 export interface StoreHead {
   readonly seq: number;
   /** 64 hex digits. */
@@ -18,13 +18,14 @@ export interface StoreHead {
   readonly contents: number;
 }
 
+/** Where a stream ends. @public */
 export interface StreamHead {
   readonly rev: number;
   /** Position of the stream's last entry. */
   readonly seq: number;
 }
 
-/** An entry to write: its text and the copies of its fields that the store keeps for finding it. */
+/** An entry to write: its text and the copies of its fields that the store keeps for finding it. @public */
 export interface EntryRow {
   readonly seq: number;
   readonly id: string;
@@ -38,13 +39,15 @@ export interface EntryRow {
   readonly entry: string;
 }
 
-/** An entry as it is read: `entry` is text, or the raw bytes whenever text alone could hide what is stored (it shows U+FFFD). */
+/** An entry as it is read: `entry` is text, or the raw bytes whenever text alone could hide what is stored (it shows U+FFFD).
+ *  @public */
 export interface StoredEntry {
   readonly seq: number;
   readonly id: string;
   readonly entry: string | Uint8Array;
 }
 
+/** A content to write, or one that is stored. @public */
 export interface ContentRow {
   readonly n: number;
   readonly digest: string;
@@ -55,11 +58,11 @@ export interface ContentRow {
   readonly plain: string | null;
 }
 
-/** A stored content; after erasure only number and digest are left, and the position of the erasing event. */
+/** A stored content; after erasure only number and digest are left, and the position of the erasing event. @public */
 export type StoredContent = ContentRow | { readonly n: number; readonly digest: string; readonly erased: number };
 
 /** The root of the 256^`level` entries from `n` × 256^`level` on; level 1 and up. Level 0 is the ids. A cache: whoever verifies
- *  computes each of them again. */
+ *  computes each of them again. @public */
 export interface TreeNode {
   readonly level: number;
   readonly n: number;
@@ -67,7 +70,7 @@ export interface TreeNode {
   readonly hash: string;
 }
 
-/** A checkpoint that was made: operational, never evidence by itself. */
+/** A checkpoint that was made: operational, never evidence by itself. @public */
 export interface StoredCheckpoint {
   /** Entries that it covers. */
   readonly size: number;
@@ -75,7 +78,7 @@ export interface StoredCheckpoint {
   readonly note: string;
 }
 
-/** A durable consumer: operational. */
+/** A durable consumer: operational. @public */
 export interface ConsumerRow {
   readonly name: string;
   /** The last position that was acknowledged; −1 before the first. */
@@ -89,7 +92,7 @@ export interface ConsumerRow {
   readonly claim: Claim | null;
 }
 
-/** Reads at one consistent position. */
+/** Reads at one consistent position. @public */
 export interface StoreReads {
   /** The head at that position; null when nothing was ever written. */
   head(): Promise<StoreHead | null>;
@@ -114,12 +117,13 @@ export interface StoreReads {
 }
 
 /** A read snapshot. Release it: a reader that never lets go keeps the store from cleaning up. One that was taken before a
- *  content was erased may still show the content, or show it erased: what is erased is no state that a reader may lean on. */
+ *  content was erased may still show the content, or show it erased: what is erased is no state that a reader may lean on.
+ *  @public */
 export interface StoreSnapshot extends StoreReads {
   release(): Promise<void>;
 }
 
-/** The one open write transaction. Its reads see what it wrote. */
+/** The one open write transaction. Its reads see what it wrote. @public */
 export interface StoreTransaction extends StoreReads {
   /** Appends entries, dense from the head on, and puts contents, dense from the head's number on. `nodes` are exactly those
    *  that these entries complete: level by level from 1 up, in order. */
@@ -186,10 +190,10 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** The fault seam: called before and after each durable step, with its name. It may throw, or end the process. */
+/** The fault seam: called before and after each durable step, with its name. It may throw, or end the process. @public */
 export type FaultSeam = (step: DurableStep, moment: "before" | "after") => void;
 
-/** Every step that changes what is on disk, in the order in which an adapter takes them. */
+/** Every step that changes what is on disk, in the order in which an adapter takes them. @public */
 export const durableSteps = [
   "create",
   "schema",
@@ -207,4 +211,5 @@ export const durableSteps = [
   "fold",
   "close",
 ] as const;
+/** A step that changes what is on disk. @public */
 export type DurableStep = (typeof durableSteps)[number];

@@ -26,3 +26,5 @@ export type { TestRunner } from "./describe-store.js";
 export { manualClock } from "./manual-clock.js";
 export type { ManualClock } from "./manual-clock.js";
 export type { StoreFixture } from "./store-fixture.js";
+export { durableSteps } from "../journal/store.js";
+export type { DurableStep, FaultSeam } from "../journal/store.js";

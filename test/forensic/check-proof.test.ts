@@ -70,6 +70,16 @@ describe("a proof that an event is in the journal", () => {
     expect(judged(inclusion(4, 9).replace(/(m?)[A-Za-z](\S*)\n$/, "$1A$2\n"), evidence)).toBe(wrongSignature);
   });
 
+  test("says so when its checkpoint is not signed", () => {
+    const { checks } = checkProof(inclusion(4, 9, checkpoint(9)), { key: vkey, entry: entries[4]! });
+
+    expect(checks[0]).toEqual({
+      check: "signature",
+      result: "FAIL",
+      message: `the checkpoint in the proof must be signed by ${origin}, found it unsigned`,
+    });
+  });
+
   test("fails when the key signs for another journal", () => {
     const other = keyOf("example.com/other", 1);
     const proof = inclusion(4, 9, signNote(checkpoint(9), [other]));

@@ -23,7 +23,8 @@ kept (--from), under the key of whoever signs for the journal (--key). Take the 
 whoever sent the proof.
 
 It ends with 0 when all of it is shown, 1 when something is wrong, and 3 when something could not be checked because it was
-not given.
+not given. Under --key a proof that leads to an unsigned checkpoint is wrong: \`checkpoint --store\` before \`prove\` or
+\`consistency\` makes one that is signed.
 
 Examples:
   runledger check-proof order.tlog-proof --entry order.entry --key audit.vkey

@@ -24,9 +24,10 @@ the exit code, when the journal is shorter or has another root there. It prints 
 add-checkpoint, with the checkpoint of B: a file's as it is, the ledger's own where it keeps one.
 
 Examples:
+  runledger checkpoint --store --key ~/.keys/audit.key
   runledger consistency audit.checkpoint > audit.consistency
-  runledger consistency 1000 2000
-  runledger check-proof audit.consistency --from audit.checkpoint --key audit.vkey`;
+  runledger check-proof audit.consistency --from audit.checkpoint --key audit.vkey
+  runledger consistency 1000 2000`;
 
 export function addConsistency(program: Command, line: CommandLine): void {
   program

@@ -15,6 +15,7 @@ It prints a C2SP tlog-proof@v1. It leads to the largest checkpoint that the ledg
 carries it with its signatures; else to all events, unsigned. It does not hold the event: send that along.
 
 Example:
+  runledger checkpoint --store --key ~/.keys/audit.key
   runledger prove order/7@2 > order.tlog-proof
   runledger cat order/7@2 > order.entry
   runledger check-proof order.tlog-proof --entry order.entry --key audit.vkey`;
