@@ -1,6 +1,7 @@
 /** Takes a proved stretch into the pass over all entries.
  *  Invariants: each thing that the stretch took for granted is compared before anything is taken from it; what it leaves is
  *  what the cheap step would leave, row by row; a stretch that does not follow changes nothing. */
+import { invariant } from "../kernel/errors.js";
 import { clockStepMsMax } from "../kernel/limits.js";
 import { IdIndex } from "./causes.js";
 import type { PassState } from "./pass.js";
@@ -24,8 +25,8 @@ export async function joinStretch(state: PassState, stretch: ProvedStretch): Pro
 function follows(state: PassState, { from, previous, firstTx, times }: ProvedStretch): boolean {
   const { tx } = state;
   const at = times[0]!;
-  if (from !== state.next || state.offset !== 0 || previous !== state.previous || tx === null || at < state.at)
-    return false;
+  invariant(from === state.next, "a stretch must be joined where it starts");
+  if (state.offset !== 0 || previous !== state.previous || tx === null || at < state.at) return false;
   if (state.inTx(from)) return firstTx.first === tx.first && firstTx.count === tx.count && at === tx.at;
   return firstTx.first === from && at - state.at <= clockStepMsMax;
 }

@@ -181,6 +181,96 @@ test("a journal that was changed gives the same report, wherever it is cut", asy
   );
 });
 
+describe("what the first row of a range says of the time before is held against it", () => {
+  /** A tx of three begins at 170; 175 stands alone. */
+  const cuts = [170, 171, 172, 173, 175];
+  type Edit = (rows: RawRows, at: number) => void;
+  const fields =
+    (change: Record<string, unknown>): Edit =>
+    (rows, at) =>
+      editCovered(rows, at, (entry) => Object.assign(entry, change));
+  const both =
+    (change: { readonly at?: number; readonly rev?: number }): Edit =>
+    (rows, at) => {
+      fields(change)(rows, at);
+      setColumns(rows, at, change);
+    };
+  const edits: readonly (readonly [what: string, edit: Edit])[] = [
+    ...[-2, -1, 0, 1].flatMap((first) =>
+      [1, 2, 3, 4].map(
+        (count) =>
+          [
+            `the tx [${first},${count}] from there`,
+            (rows: RawRows, at: number) => fields({ tx: [at + first, count] })(rows, at),
+          ] as const,
+      ),
+    ),
+    ...[-1, 1, 400 * 86_400_000].map(
+      (step) =>
+        [
+          `a time ${step} ms later`,
+          (rows: RawRows, at: number) => both({ at: Number(rows.entries[at - 1]!.at) + step })(rows, at),
+        ] as const,
+    ),
+    ...[-1, 1].map(
+      (step) =>
+        [
+          `a revision ${step} further`,
+          (rows: RawRows, at: number) => both({ rev: Number(rows.entries[at]!.rev) + step })(rows, at),
+        ] as const,
+    ),
+    ["another link", fields({ prev: "ab".repeat(32) })],
+    ["another stream in the text", fields({ stream: "log/other" })],
+    ["another type in the text", fields({ type: "log.other" })],
+    ["another stream before", (rows, at) => setColumns(rows, at, { before: at - 1 })],
+    ["itself before", (rows, at) => setColumns(rows, at, { before: at })],
+    ["nothing before", (rows, at) => setColumns(rows, at, { before: null })],
+    [
+      "a stream that is there twice",
+      (rows, at) => {
+        rows.streams.push({ ...rows.streams.find(({ name }) => name === "log/long")!, id: 99 });
+        setColumns(rows, at, { stream: 99 });
+      },
+    ],
+    [
+      "a cause that comes later",
+      (rows, at) => editCovered(rows, at, (entry) => (entry["cause"] = rows.entries[at + 30]!.id)),
+    ],
+    ["a cause that is nowhere", fields({ cause: "ab".repeat(32) })],
+    [
+      "another position, and two revisions that are left out later",
+      (rows, at) => {
+        fields({ seq: at - 1, tx: [at - 1, 1] })(rows, at);
+        editCovered(rows, 300, (entry) => (entry["rev"] = Number(entry["rev"]) + 2));
+        setColumns(rows, 300, { rev: Number(rows.entries[300]!.rev) + 2 });
+      },
+    ],
+  ];
+
+  test.each(edits)("%s", async (_, edit) => {
+    for (const cut of cuts) {
+      for (const at of [cut, cut - 1]) {
+        const rows = journalRows();
+        edit(rows, at);
+        const whole = await verify(arrayRawReader(rows));
+        expect((await verifyApart(rows, cut)).report).toEqual(whole);
+      }
+    }
+  });
+
+  test("when workers see other tables, which a later moment may show", async () => {
+    const rows = journalRows();
+    const later = journalRows();
+    const number = rows.types.findIndex(({ name }) => name === "log.said");
+    rows.types[number] = { ...rows.types[number]!, name: "log.other" };
+    later.types.push({ id: 99, name: "log.later" });
+    const whole = await verify(arrayRawReader(rows));
+
+    expect(whole.verdict).toBe("TAMPERED");
+    expect(await verify(arrayRawReader(rows), { workers: () => rangesOf(later, 64) })).toEqual(whole);
+  });
+});
+
 describe("what stands in the way of the cheap step", () => {
   test("names with U+FFFD, which are looked at here, and everything else is not", async () => {
     const journal = new RawJournal(start);
@@ -312,6 +402,17 @@ describe("workers", () => {
 
     await expect(verify(arrayRawReader(healthy), options)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   });
+});
+
+test("rows of one position on both sides of an edge are no range", async () => {
+  for (const edge of [63, 64]) {
+    const rows = journalRows();
+    rows.entries.splice(edge, 0, rows.entries[edge]!);
+    const whole = await verify(arrayRawReader(rows));
+
+    expect(whole.verdict).toBe("TAMPERED");
+    expect((await verifyApart(rows, 64)).report).toEqual(whole);
+  }
 });
 
 describe("progress", () => {
