@@ -14,7 +14,7 @@ import type { Store } from "./journal/store.js";
 import { systemClock } from "./kernel/clock.js";
 import { invalid, LedgerError } from "./kernel/errors.js";
 import { busyTimeoutMsDefault } from "./kernel/limits.js";
-import { checkBoolean, checkMembers, parseInteger } from "./kernel/members.js";
+import { checkBoolean, checkMembers, isList, parseInteger } from "./kernel/members.js";
 import { parseOrigin } from "./kernel/names.js";
 import { createMemoryStore } from "./store/memory/store.js";
 import { openSqliteRawReader } from "./store/sqlite/raw-reader.js";
@@ -156,7 +156,7 @@ function checkOptions(options: LedgerOptions): void {
   if (options.origin !== undefined) parseOrigin(options.origin, "options.origin");
   if (options.busyTimeoutMs !== undefined)
     parseInteger(options.busyTimeoutMs, "options.busyTimeoutMs", 0, 24 * 60 * 60 * 1000);
-  if (options.events !== undefined && !Array.isArray(options.events))
+  if (options.events !== undefined && !isList(options.events))
     throw invalid("options.events", "a list of definitions made by defineEvents", options.events);
   if (options.onEvent !== undefined && typeof options.onEvent !== "function")
     throw invalid("options.onEvent", "a function", options.onEvent);

@@ -1,6 +1,6 @@
 import { invalid } from "../kernel/errors.js";
 import { verifyWorkersMax } from "../kernel/limits.js";
-import { checkMembers, parseInteger } from "../kernel/members.js";
+import { checkMembers, isList, parseInteger } from "../kernel/members.js";
 import type { Content, ContentReference } from "../journal/content.js";
 import type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "../engine/checkpoints.js";
 import type { Engine } from "../engine/engine.js";
@@ -59,11 +59,12 @@ export class Ledger {
   async append(
     target: string | readonly StreamAppend[],
     eventsOrOptions?: readonly NewEvent[] | Omit<AppendOptions, "expected">,
-    options?: AppendOptions,
+    options: AppendOptions = {},
   ): Promise<AppendResult> {
-    if (Array.isArray(target)) return this.engine.append(target, (eventsOrOptions as AppendOptions | undefined) ?? {});
+    if (isList(target))
+      return this.engine.append(target, eventsOrOptions === undefined ? {} : (eventsOrOptions as AppendOptions));
     if (typeof target !== "string") throw invalid("append", "a stream or a list of appends", target);
-    return this.engine.append([{ stream: target, events: eventsOrOptions as readonly NewEvent[] }], options ?? {});
+    return this.engine.append([{ stream: target, events: eventsOrOptions as readonly NewEvent[] }], options);
   }
 
   /** The events of the whole journal in order, or what the filters let through, up to the head at the time it starts. */

@@ -2,6 +2,7 @@
  *  Invariant: no read creates, migrates or repairs anything. */
 import { invalid, LedgerError } from "../kernel/errors.js";
 import type { Clock } from "../kernel/clock.js";
+import { checkObject } from "../kernel/members.js";
 import { Content, contentDigest, isContentReference, type ContentReference } from "../journal/content.js";
 import type { Checkpoint } from "../journal/checkpoint.js";
 import type { JournalOpened, RandomBytes } from "../journal/events/journal.js";
@@ -43,6 +44,8 @@ import type {
   Subscription,
 } from "./types.js";
 import { Writer } from "./writer.js";
+
+const referenceExpected = 'a content reference {"$content", "bytes", "n"}';
 
 export interface EngineOptions {
   readonly store: Store;
@@ -153,8 +156,8 @@ export class Engine {
 
   async content(reference: ContentReference): Promise<Content> {
     this.checkOpen();
-    if (!isContentReference(reference))
-      throw invalid("reference", 'a content reference {"$content", "bytes", "n"}', reference);
+    checkObject(reference, "reference", referenceExpected);
+    if (!isContentReference(reference)) throw invalid("reference", referenceExpected, reference);
     const snapshot = await this.options.store.snapshot();
     try {
       const [stored] = await snapshot.contents([reference.n]);

@@ -5,7 +5,7 @@
 import { invariant, LedgerError, invalid, limit } from "../kernel/errors.js";
 import { isDigest } from "../kernel/digest.js";
 import { erasedPerCallMax } from "../kernel/limits.js";
-import { checkBoolean, checkMembers, checkSignal } from "../kernel/members.js";
+import { checkBoolean, checkMembers, checkSignal, isList } from "../kernel/members.js";
 import { parseLabel, parseReason } from "../kernel/names.js";
 import type { StoreReads } from "../journal/store.js";
 import { ErasureSearch } from "./erase-search.js";
@@ -37,11 +37,13 @@ export function prepareErasure(
   checkSignal(options.signal, "options.signal");
   checkBoolean(options.shared, "options.shared");
   checkBoolean(options.dryRun, "options.dryRun");
-  if (!Array.isArray(digests) || digests.length === 0)
-    throw invalid("digests", "a list of at least one digest", digests);
-  for (const [index, digest] of (digests as readonly unknown[]).entries())
+  if (!isList(digests) || digests.length === 0) throw invalid("digests", "a list of at least one digest", digests);
+  const distinct = new Set<string>();
+  for (const [index, digest] of (digests as readonly unknown[]).entries()) {
     if (!isDigest(digest)) throw invalid(`digests[${index}]`, "64 lower-case hex digits", digest);
-  const once = [...new Set(digests)];
+    distinct.add(digest);
+  }
+  const once = [...distinct];
   if (once.length > erasedPerCallMax) throw limit("digests", "contents a call", erasedPerCallMax, once.length);
   const actor = redactLabel(redact, options.actor, { kind: "actor", path: "options.actor" });
   const reason = redactLabel(redact, options.reason, { kind: "reason", path: "options.reason" });

@@ -1,5 +1,6 @@
 /** Which events a reader asks for: by stream, by kind of stream, by type; all of the filters that are given must agree. */
 import { invalid } from "../kernel/errors.js";
+import { isList } from "../kernel/members.js";
 import { kindOf, parseArea, parseStream, parseType } from "../kernel/names.js";
 import { journalKind } from "../journal/events/journal.js";
 
@@ -33,6 +34,7 @@ function parseList(
   parse: (value: unknown, path: string) => string,
 ): ReadonlySet<string> | null {
   if (values === undefined) return null;
-  if (!Array.isArray(values)) throw invalid(path, "a list", values);
-  return new Set(values.map((value, index) => parse(value, `${path}[${index}]`)));
+  if (!isList(values)) throw invalid(path, "a list", values);
+  // Not `map`, which skips the holes of a list.
+  return new Set(Array.from(values, (value: unknown, index) => parse(value, `${path}[${index}]`)));
 }

@@ -5,7 +5,7 @@ import { writeCanonical } from "../kernel/canonical.js";
 import { isDigest } from "../kernel/digest.js";
 import { invalid, invariant, LedgerError, limit } from "../kernel/errors.js";
 import { dedupeBytesMin, entriesPerTxMax, entryBytesMax, requirementsMax, saltBytes } from "../kernel/limits.js";
-import { checkMembers, checkSignal, parseInteger } from "../kernel/members.js";
+import { checkMembers, checkObject, checkSignal, isList, parseInteger } from "../kernel/members.js";
 import { parseStream, parseType } from "../kernel/names.js";
 import {
   contentDigest,
@@ -22,15 +22,7 @@ import type { RandomBytes } from "../journal/events/journal.js";
 import type { Areas } from "./areas.js";
 import { redactData, redactLabel } from "./redact.js";
 import type { Redact } from "./redact.js";
-import type {
-  AppendLabels,
-  AppendOptions,
-  EventReference,
-  Expected,
-  NewEvent,
-  StreamAppend,
-  StreamRequirement,
-} from "./types.js";
+import type { AppendLabels, AppendOptions, EventReference, Expected, NewEvent, StreamAppend } from "./types.js";
 
 /** A content on its way, with the salt that it will have unless an equal one is stored already. */
 export interface PendingContent {
@@ -123,20 +115,19 @@ export function prepareAppend(
     const expected = part.expected === undefined && single ? options.expected : part.expected;
     if (expected !== undefined && expected !== "any")
       requirements.push({ stream, expected: parseExpected(expected, `${path}expected`), path: name });
-    if (!Array.isArray(part.events) || part.events.length === 0)
+    if (!isList(part.events) || part.events.length === 0)
       throw invalid(`${path}events`, "a list of at least one event", part.events);
     if (events.length + part.events.length > entriesPerTxMax)
       throw limit("append", "events", entriesPerTxMax, events.length + part.events.length);
-    for (const [at, event] of (part.events as readonly NewEvent[]).entries())
+    for (const [at, event] of part.events.entries())
       events.push(prepareEvent(stream, event, `${path}events[${at}]`, labels, preparing));
   }
   if (!single && options.expected !== undefined)
     throw invalid("options.expected", "absent: each stream of a list has its own", options.expected);
-  const require = options.require ?? [];
-  if (!Array.isArray(require))
-    throw invalid("options.require", "a list of streams and what is expected of them", require);
+  const { require = [] } = options;
+  if (!isList(require)) throw invalid("options.require", "a list of streams and what is expected of them", require);
   if (require.length > requirementsMax) throw limit("options.require", "streams", requirementsMax, require.length);
-  for (const [index, each] of (require as readonly StreamRequirement[]).entries()) {
+  for (const [index, each] of require.entries()) {
     const path = `options.require[${index}]`;
     checkMembers(each, path, ["stream", "expected"]);
     requirements.push({
@@ -248,8 +239,7 @@ function isReferenceShaped(value: unknown): boolean {
 
 function parseCause(cause: unknown): EventReference | undefined {
   if (cause === undefined) return undefined;
-  if (typeof cause !== "object" || cause === null)
-    throw invalid("options.cause", "an event, or its position and id", cause);
+  checkObject(cause, "options.cause", "an event, or its position and id");
   const { position, id } = cause as { readonly position?: unknown; readonly id?: unknown }; // any object may have them
   if (!isDigest(id)) throw invalid("options.cause.id", "64 lower-case hex digits", id);
   return { position: parseInteger(position, "options.cause.position", 0), id };

@@ -43,7 +43,12 @@ export function parseSubscription(options: SubscribeOptions): SubscriptionPlan {
     from: parseFrom(options.from),
     matches: parseFilter(options) ?? isFact,
     unknown: parseUnknown(options.unknown),
-    eventsMax: parseInteger(options.batch ?? listLimitDefault, "options.batch", 1, listLimitMax),
+    eventsMax: parseInteger(
+      options.batch === undefined ? listLimitDefault : options.batch,
+      "options.batch",
+      1,
+      listLimitMax,
+    ),
     signal: options.signal,
     consumer: parseConsumer(options),
   };

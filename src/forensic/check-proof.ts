@@ -2,6 +2,7 @@
  *  Invariant: nothing is believed but what the caller brings: the key, the bytes of the entry, the checkpoint that was kept.
  *  What was not brought is said to be unchecked, and never counted as right. */
 import { LedgerError } from "../kernel/errors.js";
+import { checkMembers } from "../kernel/members.js";
 import { incarnationOf, parseCheckpoint } from "../journal/checkpoint.js";
 import type { Checkpoint } from "../journal/checkpoint.js";
 import { entryId, EntryProblem, parseEntry } from "../journal/entry.js";
@@ -48,6 +49,7 @@ export interface ProofReport {
  *  `PROOF_INVALID` and `NOTE_INVALID` when it is none of these; `INVALID_ARGUMENT` for a key that is none. @public */
 export function checkProof(proof: string | Uint8Array, evidence: ProofEvidence = {}): ProofReport {
   const text = noteString(proof);
+  checkMembers(evidence, "evidence", ["key", "entry", "from"]);
   const key = evidence.key === undefined ? null : parseVerifierKey(evidence.key, "evidence.key");
   const parsed = text.startsWith("old ") ? parseAddCheckpoint(text) : parseTlogProof(text);
   const checkpoint = parseCheckpoint(parsed.checkpoint);

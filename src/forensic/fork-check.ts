@@ -6,7 +6,8 @@ import { parseVerifierKeys } from "../journal/note.js";
 import type { VerifierKey } from "../journal/note-keys.js";
 import type { RawReader } from "../journal/raw-reader.js";
 import { LedgerError } from "../kernel/errors.js";
-import { checkMembers } from "../kernel/members.js";
+import { checkMembers, checkSignal } from "../kernel/members.js";
+import { checkReader } from "./options.js";
 import { findEquivocation } from "./equivocation.js";
 import type { Equivocation } from "./equivocation.js";
 import { IdWalk } from "./id-walk.js";
@@ -58,10 +59,14 @@ export async function forkCheck(
   options: ForkCheckOptions = {},
 ): Promise<ForkReport> {
   checkMembers(options, "options", ["keys", "signal"]);
-  const keys = parseVerifierKeys(options.keys ?? [], "options.keys");
+  const { keys: given = [], signal } = options;
+  const keys = parseVerifierKeys(given, "options.keys");
+  checkSignal(signal, "options.signal");
+  checkReader(a, "a");
+  if (typeof b !== "string") checkReader(b, "b");
   return typeof b === "string"
-    ? compareWithCheckpoint(a, readCheckpoint(b), keys, options.signal)
-    : compareLedgers(a, b, keys, options.signal);
+    ? compareWithCheckpoint(a, readCheckpoint(b), keys, signal)
+    : compareLedgers(a, b, keys, signal);
 }
 
 async function compareLedgers(

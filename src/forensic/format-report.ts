@@ -1,11 +1,18 @@
 /** The report as text that can be pasted anywhere.
  *  Invariant: whatever the journal holds, the text moves no cursor, colours nothing and reorders nothing (attack T46). */
+import { invalid } from "../kernel/errors.js";
+import { checkObject, isList } from "../kernel/members.js";
 import { counted } from "./figures.js";
 import type { VerifyReport } from "./report.js";
+
+const reportExpected = "the report of a verification";
 
 /** The report as lines of text, in the order of the checks. Digests of findings are shortened; the report itself has them
  *  in full. @public */
 export function formatReport(report: VerifyReport): string {
+  checkObject(report, "report", reportExpected);
+  if (!isList(report.lines) || report.head === undefined || report.evidence === undefined)
+    throw invalid("report", reportExpected, report);
   const { origin, format, incarnation, size, head, evidence, copied, lines, verdict, next } = report;
   const text: string[] = [];
   const identity = [

@@ -1,9 +1,10 @@
 /** What a verification is asked to do. */
 import { parseVerifierKeys } from "../journal/note.js";
 import type { VerifierKey } from "../journal/note-keys.js";
+import type { RawReader } from "../journal/raw-reader.js";
 import { parseTime } from "../kernel/clock.js";
 import { invalid } from "../kernel/errors.js";
-import { checkBoolean, checkMembers, parseInteger } from "../kernel/members.js";
+import { checkBoolean, checkMembers, checkSignal, isList, parseInteger } from "../kernel/members.js";
 import type { StartRangeWorkers } from "./ranges.js";
 import type { VerifyLevel } from "./report.js";
 
@@ -79,7 +80,7 @@ export function parseVerifyOptions(options: VerifyOptions): Settings {
     evidence,
     onProgress,
     signal,
-    findingsMax,
+    findingsMax = findingsMaxDefault,
     now,
     workers = null,
   } = options;
@@ -88,8 +89,7 @@ export function parseVerifyOptions(options: VerifyOptions): Settings {
   checkBoolean(requireAnchor, "options.requireAnchor");
   if (onProgress !== undefined && typeof onProgress !== "function")
     throw invalid("options.onProgress", "a function", onProgress);
-  if (signal !== undefined && !(signal instanceof AbortSignal))
-    throw invalid("options.signal", "an AbortSignal", signal);
+  checkSignal(signal, "options.signal");
   if (workers !== null && typeof workers !== "function")
     throw invalid("options.workers", "a function that starts workers", workers);
   return {
@@ -100,7 +100,7 @@ export function parseVerifyOptions(options: VerifyOptions): Settings {
     evidence: evidence ?? true,
     onProgress,
     signal,
-    findingsMax: parseInteger(findingsMax ?? findingsMaxDefault, "options.findingsMax", 1, 1_000_000),
+    findingsMax: parseInteger(findingsMax, "options.findingsMax", 1, 1_000_000),
     now: now === undefined ? null : parseTime(now, "options.now"),
     workers,
   };
@@ -108,9 +108,16 @@ export function parseVerifyOptions(options: VerifyOptions): Settings {
 
 function parseNotes(from: string | readonly string[]): readonly string[] {
   const notes: unknown = typeof from === "string" ? [from] : from;
-  if (!Array.isArray(notes)) throw invalid("options.from", "a checkpoint, or a list of them", from);
-  return notes.map((note: unknown, index) => {
+  if (!isList(notes)) throw invalid("options.from", "a checkpoint, or a list of them", from);
+  return Array.from(notes, (note: unknown, index) => {
     if (typeof note !== "string") throw invalid(`options.from[${index}]`, "the text of a checkpoint", note);
     return note;
   });
+}
+
+/** Refuses what does not read stored rows: above all a path, which `openRawReader` opens. */
+export function checkReader(value: unknown, path: string): void {
+  const { entries, evidence } = (typeof value === "object" && value !== null ? value : {}) as Partial<RawReader>;
+  if (typeof entries !== "function" || typeof evidence !== "function")
+    throw invalid(path, "a raw reader, as openRawReader opens it", value);
 }

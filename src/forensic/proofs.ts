@@ -2,6 +2,7 @@
  *  Hashes are bytes here, as they are in files. Nothing is returned: what does not throw is proved. */
 import { types } from "node:util";
 import { describe, invalid, LedgerError } from "../kernel/errors.js";
+import { checkObject, isList } from "../kernel/members.js";
 import { emptyRoot, merkleRoot as rootOf, nodeHash } from "../journal/merkle.js";
 import { consistencyRanges, inclusionRanges } from "../journal/proof.js";
 
@@ -43,7 +44,7 @@ export function merkleRoot(leafHashes: Iterable<Uint8Array>): Buffer {
  *  not show it, whatever the reason (`details.reason`: `place`, `length`, `hash` or `root`); `INVALID_ARGUMENT` for an
  *  index or size that is no whole number from 0 to 2^53 − 1. @public */
 export function verifyInclusion(inclusion: InclusionProof): void {
-  checkObject(inclusion, "inclusion");
+  checkObject(inclusion, "inclusion", "an inclusion proof");
   const { leafHash, index, size, proof, root } = inclusion;
   checkCount(index, "index");
   checkCount(size, "size");
@@ -60,7 +61,7 @@ export function verifyInclusion(inclusion: InclusionProof): void {
  *  nothing was changed or taken away. Nothing is consistent with a tree of no entries but itself: there would be nothing
  *  to prove. Errors as for `verifyInclusion`. @public */
 export function verifyConsistency(consistency: ConsistencyProof): void {
-  checkObject(consistency, "consistency");
+  checkObject(consistency, "consistency", "a consistency proof");
   const { size1, root1, size2, root2, proof } = consistency;
   checkCount(size1, "size1");
   checkCount(size2, "size2");
@@ -99,17 +100,13 @@ function* leaves(hashes: Iterable<Uint8Array>): Generator<string> {
   }
 }
 
-function checkObject(value: unknown, path: string): void {
-  if (typeof value !== "object" || value === null) throw invalid(path, "an object", value);
-}
-
 function checkCount(value: number, path: string): void {
   if (!Number.isSafeInteger(value) || value < 0) throw invalid(path, "a whole number from 0 to 2^53 - 1", value);
 }
 
 /** The hashes of a proof, exactly as many as the two sizes ask for: no shorter or longer way leads to the same root. */
 function proofHashes(proof: readonly Uint8Array[], count: number): string[] {
-  if (!Array.isArray(proof)) throw invalid("proof", "an array of hashes", proof);
+  if (!isList(proof)) throw invalid("proof", "an array of hashes", proof);
   if (proof.length !== count) throw unproved("length", `proof must have ${count} hashes`, proof.length);
   return Array.from(proof, (hash: unknown, at) => hashOf(hash, `proof[${at}]`));
 }

@@ -13,7 +13,7 @@ import { lastPosition } from "./extent.js";
 import { Findings } from "./findings.js";
 import type { Sight } from "./findings.js";
 import { JournalEvents } from "./journal-events.js";
-import { parseVerifyOptions } from "./options.js";
+import { checkReader, parseVerifyOptions } from "./options.js";
 import type { Settings, VerifyOptions, VerifyProgress } from "./options.js";
 import { PassState, Prover } from "./pass.js";
 import type { PassParts } from "./pass.js";
@@ -36,6 +36,7 @@ const quickEntries = 256;
 /** Verifies a journal. Findings are in the report, never thrown; only a reader that fails for another reason than damage
  *  (`STORE_BUSY`, `STORE_UNAVAILABLE`), an abort or bad options throw. @public */
 export async function verify(reader: RawReader, options: VerifyOptions = {}): Promise<VerifyReport> {
+  checkReader(reader, "reader");
   const { onProgress, ...settings } = parseVerifyOptions(options);
   const files = settings.evidence ? await reader.evidence() : [];
   const checked = await check(reader, { ...settings, onProgress: growing(onProgress) });

@@ -1,6 +1,8 @@
 /** Event definitions: everything the engine must know of an area's events, said once. Source: design section 6. */
+import { types } from "node:util";
 import type { JsonObject, PointerNode } from "../kernel/canonical.js";
 import { describe, invalid, LedgerError } from "../kernel/errors.js";
+import { isList } from "../kernel/members.js";
 import { areaOf, parseArea, parseType } from "../kernel/names.js";
 
 /** The part of a Standard Schema (version 1) that is used here: a synchronous `validate`. @public */
@@ -58,21 +60,22 @@ export function defineEvents(
 ): EventDefinitions {
   parseArea(area, "area");
   if (reservedAreas.has(area)) throw invalid("area", "a name that the journal does not use itself", area);
-  if (typeof options?.open !== "boolean") throw invalid(`${area} options.open`, "true or false", options?.open);
+  const { open, kinds = [area] } = isObject(options) ? options : ({} as Partial<AreaOptions>);
+  if (typeof open !== "boolean") throw invalid(`${area} options.open`, "true or false", open);
   if (!isObject(events)) throw invalid(`${area} events`, "an object with a definition for each type", events);
   const parsed = new Map<string, ParsedEventDefinition>();
   for (const [type, definition] of Object.entries(events)) parsed.set(type, parseDefinition(area, type, definition));
   return {
     area,
-    open: options.open,
-    kinds: parseKinds(options.kinds === undefined ? [area] : options.kinds, `${area} options.kinds`),
+    open,
+    kinds: parseKinds(kinds, `${area} options.kinds`),
     events: parsed,
   };
 }
 
 function parseKinds(kinds: unknown, path: string): readonly string[] {
-  if (!Array.isArray(kinds)) throw invalid(path, "a list of names", kinds);
-  const parsed = kinds.map((kind: unknown, index) => parseArea(kind, `${path}[${index}]`));
+  if (!isList(kinds)) throw invalid(path, "a list of names", kinds);
+  const parsed = Array.from(kinds, (kind: unknown, index) => parseArea(kind, `${path}[${index}]`));
   parsed.forEach((kind, index) => {
     if (reservedAreas.has(kind))
       throw invalid(`${path}[${index}]`, "a kind that the journal does not use itself", kind);
@@ -140,7 +143,7 @@ function standardParser(type: string, schema: StandardSchema): (data: unknown) =
 }
 
 function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !types.isProxy(value) && !Array.isArray(value);
 }
 
 function isThenable(value: unknown): boolean {
@@ -154,7 +157,7 @@ interface MutablePointerNode extends PointerNode {
 
 /** JSON pointers (RFC 6901) as a tree. */
 function pointerTree(type: string, pointers: readonly string[]): PointerNode {
-  if (!Array.isArray(pointers)) throw invalid(`${type} content`, 'a list of JSON pointers such as "/note"', pointers);
+  if (!isList(pointers)) throw invalid(`${type} content`, 'a list of JSON pointers such as "/note"', pointers);
   const root: MutablePointerNode = { leaf: false, children: new Map() };
   for (const pointer of pointers) {
     if (typeof pointer !== "string" || !pointer.startsWith("/") || /~(?![01])/.test(pointer)) {

@@ -6,6 +6,7 @@ import { types } from "node:util";
 import { decodeBase64, encodeBase64 } from "../kernel/base64.js";
 import { describe, invalid, LedgerError, limit } from "../kernel/errors.js";
 import { noteBytesMax, noteSignaturesMax } from "../kernel/limits.js";
+import { isList } from "../kernel/members.js";
 import { isKeyName, parseVerifierKey } from "./note-keys.js";
 import type { SignerKey, VerifierKey } from "./note-keys.js";
 
@@ -124,7 +125,7 @@ function parseSignature(line: string): NoteSignature {
 
 /** Reads a list of verifier keys; `INVALID_ARGUMENT` for one that is none, and for two that share name and id. */
 export function parseVerifierKeys(vkeys: unknown, path: string): VerifierKey[] {
-  if (!Array.isArray(vkeys)) throw invalid(path, "an array of verifier keys", vkeys);
+  if (!isList(vkeys)) throw invalid(path, "an array of verifier keys", vkeys);
   const keys = new Map<string, VerifierKey>();
   for (const [at, vkey] of vkeys.entries()) {
     const key = parseVerifierKey(vkey, `${path}[${at}]`);

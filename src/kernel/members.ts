@@ -1,12 +1,28 @@
 import { types } from "node:util";
-import { invalid } from "./errors.js";
+import { invalid, LedgerError } from "./errors.js";
 
-/** Refuses anything but an object, and members that nobody reads: a misspelt option must not be ignored. */
+/** Refuses anything but an object, members that nobody reads (a misspelt option must not be ignored), and members that are
+ *  computed: each look at them could show something else. */
 export function checkMembers(value: unknown, path: string, names: readonly string[]): void {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(path, "an object", value);
+  checkObject(value, path, "an object");
   for (const name of Object.keys(value)) {
     if (!names.includes(name)) throw invalid(path, `an object with no members but ${names.join(", ")}`, name);
+    if (Object.getOwnPropertyDescriptor(value, name)?.get !== undefined)
+      throw new LedgerError("INVALID_ARGUMENT", `${path}.${name} must be a value, found a getter`, {
+        details: { path: `${path}.${name}`, expected: "a value", found: "a getter" },
+      });
   }
+}
+
+/** Refuses anything but an object that runs no code when it is looked at. */
+export function checkObject(value: unknown, path: string, expected: string): asserts value is object {
+  if (typeof value !== "object" || value === null || types.isProxy(value) || Array.isArray(value))
+    throw invalid(path, expected, value);
+}
+
+/** Is it a list that runs no code when its length is looked at? `Array.isArray` alone throws at a Proxy that was revoked. */
+export function isList(value: unknown): value is readonly unknown[] {
+  return !types.isProxy(value) && Array.isArray(value);
 }
 
 /** Refuses what is neither absent nor a boolean. */
