@@ -1,11 +1,20 @@
 /** What comes from outside the ledger: checkpoints that were kept elsewhere, and the keys that are trusted. */
 import { parseVerifierKey } from "../journal/note-keys.js";
 import { checked } from "./arguments.js";
+import { UsageError } from "./exit.js";
 import { readSmallFile } from "./small-file.js";
 
 /** Collects the values of an option that may be repeated. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
+}
+
+/** For an option that other verbs take more than once: the last one must not silently push the others out. */
+export function once(option: string): (value: string, before: string | undefined) => string {
+  return (value, before) => {
+    if (before !== undefined) throw new UsageError(`${option} may be given once, found it twice`);
+    return value;
+  };
 }
 
 /** The texts of checkpoints, from files; `-` is standard input. */

@@ -211,6 +211,15 @@ describe("prove and check-proof", () => {
     }
   });
 
+  test("take one key and one checkpoint, and say so when they are given two", async () => {
+    const proof = newFile("proof", "c2sp.org/tlog-proof@v1\n");
+
+    for (const option of ["--key", "--from"]) {
+      const { code, stderr } = await call(["check-proof", proof, option, "a+b", option, "c+d"]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`${option} may be given once`)]);
+    }
+  });
+
   test("refuse another event, another key, and a proof that was touched", async () => {
     const { ledger, key, verifier } = await keptLedger(9);
     await call(["checkpoint", "--ledger", ledger, "--key", key, "--store"]);

@@ -1,5 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { createPrivateKey, sign } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   merkleRoot,
@@ -13,6 +15,7 @@ import { formatCheckpoint } from "../../src/journal/checkpoint.js";
 import { formatSignerKey, parseSignerKey } from "../../src/journal/note-keys.js";
 import { signNote } from "../../src/journal/note.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
+import { directory } from "../engine/fixture.js";
 import {
   acceptsConsistency,
   acceptsInclusion,
@@ -180,4 +183,22 @@ describe("the order of the members", () => {
     expect(order).toHaveLength(16);
     for (const names of required) expect(names).toEqual(order.filter((name) => names.includes(name)));
   });
+});
+
+test("openssl alone checks the example's signature by the commands of section 9", ({ skip }) => {
+  for (const program of ["openssl version", "xxd -v", "bash --version"])
+    if (spawnSync(program, { shell: true }).status !== 0) return skip(`${program} does not run`);
+  const [, commands = ""] = /```sh\n([\s\S]*?)```/.exec(page) ?? [];
+  const [, note = ""] = /```text\n([\s\S]*?)```/.exec(example) ?? [];
+  const [, vkey = ""] = /verifier key `(example[^`]+)`/.exec(example) ?? [];
+
+  const check = (signed: string): string => {
+    const cwd = directory();
+    writeFileSync(join(cwd, "audit.vkey"), `${vkey}\n`);
+    writeFileSync(join(cwd, "note"), signed);
+    return spawnSync("bash", ["-euc", commands], { cwd, encoding: "utf8" }).stdout;
+  };
+
+  expect(check(note)).toContain("Signature Verified Successfully");
+  expect(check(note.replace("\n4\n", "\n5\n"))).toContain("Signature Verification Failure");
 });

@@ -6,7 +6,7 @@ import { jsonOption } from "../arguments.js";
 import type { CommandLine } from "../arguments.js";
 import { escapeSentence, escapeText } from "../escape.js";
 import { grouped } from "../figures.js";
-import { readVerifierKey } from "../outside.js";
+import { once, readVerifierKey } from "../outside.js";
 import { readSmallFile } from "../small-file.js";
 import type { Style, Terminal } from "../terminal.js";
 
@@ -35,9 +35,9 @@ export function addCheckProof(program: Command, line: CommandLine): void {
     .command("check-proof")
     .description("check a proof, without the ledger")
     .argument("<file>", "the proof; - is standard input")
-    .option("--key <key>", "the verifier key that must have signed, or a file that holds it")
+    .option("--key <key>", "the verifier key that must have signed, or a file that holds it", once("--key"))
     .option("--entry <file>", "the event that is proved, as `cat` prints it")
-    .option("--from <file>", "the checkpoint that was kept")
+    .option("--from <file>", "the checkpoint that was kept", once("--from"))
     .option(...jsonOption)
     .addHelpText("after", moreHelp)
     .action((file: string, options: CheckProofOptions) => check(line, file, options));
