@@ -144,7 +144,7 @@ describe("T04 the same, by somebody who has no key", () => {
   });
 });
 
-describe("T02 T05 all of it written anew, checkpoints signed with the journal's key", () => {
+describe("T05 T02 all of it written anew, checkpoints signed with the journal's key", () => {
   test.each(everywhere)(
     "#%d: in order by itself and unanchored; the checkpoint from outside tells",
     async (position) => {
@@ -178,7 +178,7 @@ describe("T02 T05 all of it written anew, checkpoints signed with the journal's 
   });
 });
 
-describe("J01 T06 the tail cut off", () => {
+describe("T06 J01 the tail cut off", () => {
   test.each([339, 338, 330, 300, 257, 256, 255, 100, 1])(
     "to %d entries: in order by itself and unanchored; the checkpoint from outside tells, with both heads",
     async (size) => {
