@@ -10,9 +10,10 @@ export function counted(count: number, noun: string): string {
   return `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Ms since the epoch as ISO 8601 in UTC. */
+/** Ms since the epoch as ISO 8601 in UTC; as a number when it is no moment that a date can show. */
 export function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? `${ms} ms since 1970` : date.toISOString();
 }
 
 /** A span of time in the unit that reads best. */

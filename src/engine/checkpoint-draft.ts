@@ -79,7 +79,8 @@ export async function checkStored(
   entries: number,
 ): Promise<void> {
   if (size > entries) throw rolledBack("entries", size, entries);
-  const problem = problemOf(note, await checkpointOf(size, own, tree), own.epochs.keyOf(size).key);
+  const problem =
+    size < 1 ? "a size below 1" : problemOf(note, await checkpointOf(size, own, tree), own.epochs.keyOf(size).key);
   if (problem === null) return;
   throw new LedgerError(
     "STORE_DAMAGED",

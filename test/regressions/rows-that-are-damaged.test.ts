@@ -48,3 +48,44 @@ test("a first entry that is gone is damage", async () => {
 
   await expect(openLedger(path)).rejects.toMatchObject({ code: "STORE_DAMAGED", details: { position: 0 } });
 });
+
+// Numbers that were reckoned with: a place before the journal, a generation that goes backwards, one that never ends.
+test.each([
+  ["position", "-2"],
+  ["position", "9007199254740993"],
+  ["position", "-9223372036854775808"],
+  ["incarnation", "0"],
+  ["incarnation", "9007199254740993"],
+  ["generation", "-1"],
+  ["generation", "4294967296"],
+])("a consumer's %s of %s is damage that names it, and none to who begins anew", async (column, value) => {
+  const path = await damaged((database) => {
+    const insert = "INSERT INTO consumers (name, position, id, incarnation, generation) VALUES (?, -1, NULL, 1, 1)";
+    for (const name of ["mailer", "other"]) database.prepare(insert).run(name);
+    database.exec(`UPDATE consumers SET ${column} = ${value} WHERE name = 'mailer'`);
+  });
+  const ledger = await openLedger(path);
+
+  const damage = { code: "STORE_DAMAGED", details: { consumer: "mailer", column } };
+  await expect(ledger.subscribe({ consumer: "mailer" }).next()).rejects.toMatchObject(damage);
+  await expect(ledger.status()).rejects.toMatchObject(damage);
+  const anew = ledger.subscribe({ consumer: "mailer", reset: true, from: "start" });
+  expect((await anew.next()).value?.position).toBe(2);
+  await anew.return();
+  expect((await ledger.status()).consumers).toMatchObject([{ name: "mailer" }, { name: "other" }]);
+  await ledger.close();
+});
+
+// It was a broken invariant to who signs, and the smallest of them was not seen by verify.
+test.each(["0", "-5", "-9223372036854775808"])(
+  "a stored checkpoint of %s events keeps others from being signed, and verify names it",
+  async (size) => {
+    const path = await damaged((database) => void database.exec(`INSERT INTO checkpoints VALUES (${size}, 'x')`));
+    const ledger = await openLedger(path);
+
+    await expect(ledger.checkpoint()).rejects.toMatchObject({ code: "STORE_DAMAGED" });
+    expect((await ledger.prove(1)).size).toBe(3);
+    expect(await ledger.verify()).toMatchObject({ exitCode: 1, findings: [{ code: "E_CHECKPOINT" }] });
+    await ledger.close();
+  },
+);

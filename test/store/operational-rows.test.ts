@@ -18,23 +18,37 @@ async function withConsumer(): Promise<string> {
   return path;
 }
 
-test.each([`{"holder":"h"`, "", "5", "null", "[]", "{}", `{"holder":1}`, JSON.stringify({ ...claim, expiresAt: "2" })])(
-  "a claim that reads %j is damage that names the consumer, and hinders nobody else",
-  async (text) => {
-    const path = await withConsumer();
-    sql(path, `UPDATE consumers SET claim = '${text}' WHERE name = 'mail'`);
+test.each([
+  `{"holder":"h"`,
+  "",
+  "5",
+  "null",
+  "[]",
+  "{}",
+  `{"holder":1}`,
+  JSON.stringify({ ...claim, expiresAt: "2" }),
+  JSON.stringify(claim).replace(`"expiresAt":2`, `"expiresAt":1e999`),
+  JSON.stringify({ ...claim, expiresAt: 1e300 }),
+  JSON.stringify({ ...claim, acquiredAt: -1.5 }),
+  JSON.stringify({ ...claim, generation: 0 }),
+  JSON.stringify({ ...claim, generation: 2 ** 32 }),
+  JSON.stringify({ ...claim, tokenHash: "h" }),
+  JSON.stringify({ ...claim, holder: "h".repeat(513) }),
+  JSON.stringify({ ...claim, holder: "\u001b[31m" }),
+])("a claim that reads %j is damage that names the consumer, and hinders nobody else", async (text) => {
+  const path = await withConsumer();
+  sql(path, `UPDATE consumers SET claim = '${text}' WHERE name = 'mail'`);
 
-    const store = await openSqliteStore(path);
+  const store = await openSqliteStore(path);
 
-    const asked = read(store, (reads) => reads.consumer("mail"));
-    await expect(asked).rejects.toMatchObject({ code: "STORE_DAMAGED", details: { consumer: "mail" } });
-    await expect(read(store, (reads) => reads.consumers())).rejects.toMatchObject({ code: "STORE_DAMAGED" });
-    expect(await read(store, (reads) => reads.consumer("other"))).toMatchObject({ name: "other", claim });
-    await operate(store, (transaction) => transaction.putConsumer({ ...row, claim: null }));
-    expect(await read(store, (reads) => reads.consumer("mail"))).toMatchObject({ position: 2, claim: null });
-    await store.close();
-  },
-);
+  const asked = read(store, (reads) => reads.consumer("mail"));
+  await expect(asked).rejects.toMatchObject({ code: "STORE_DAMAGED", details: { consumer: "mail" } });
+  await expect(read(store, (reads) => reads.consumers())).rejects.toMatchObject({ code: "STORE_DAMAGED" });
+  expect(await read(store, (reads) => reads.consumer("other"))).toMatchObject({ name: "other", claim });
+  await operate(store, (transaction) => transaction.putConsumer({ ...row, claim: null }));
+  expect(await read(store, (reads) => reads.consumer("mail"))).toMatchObject({ position: 2, claim: null });
+  await store.close();
+});
 
 test("a ledger whose checkpoints and consumers were deleted goes on, and lost nothing else", async () => {
   const path = await withConsumer();

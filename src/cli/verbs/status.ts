@@ -55,7 +55,7 @@ function consumerLine({ name, position, lag, holder, expiresAt }: ConsumerStatus
   const place = position < 0 ? "before the first event" : `at #${position}`;
   const owner =
     holder === null || expiresAt === null ? "" : `, claimed by ${escapeText(holder)} until ${isoTime(expiresAt)}`;
-  return `${name} ${place}, ${grouped(lag)} behind${owner}`;
+  return `${escapeText(name)} ${place}, ${grouped(lag)} behind${owner}`;
 }
 
 function walOf(wal: LedgerStatus["store"]["wal"]): (readonly [string, string])[] {

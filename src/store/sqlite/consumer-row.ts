@@ -1,5 +1,8 @@
 import type { Claim } from "../../kernel/claim.js";
+import { isDigest } from "../../kernel/digest.js";
 import { LedgerError } from "../../kernel/errors.js";
+import { generationMax, nameUnitsMax } from "../../kernel/limits.js";
+import { parseKey } from "../../kernel/names.js";
 import type { ConsumerRow } from "../../journal/store.js";
 
 /** A consumer as the statements select it. */
@@ -22,11 +25,13 @@ export function toConsumer(
   path: string,
 ): ConsumerRow {
   const parsed = claim === null ? null : parseClaim(claim);
-  if (parsed === undefined)
-    throw new LedgerError("STORE_DAMAGED", `the claim of consumer ${JSON.stringify(name)} in ${path} cannot be read`, {
-      details: { path, consumer: name },
-      hint: "run `runledger verify` on it, then reset the consumer",
-    });
+  if (parsed === undefined) throw damaged(name, path, "claim");
+  for (const [column, value, min, max] of [
+    ["position", position, -1, Number.MAX_SAFE_INTEGER],
+    ["incarnation", incarnation, 1, Number.MAX_SAFE_INTEGER],
+    ["generation", generation, 0, generationMax],
+  ] as const)
+    if (!isWithin(value, min, max)) throw damaged(name, path, column);
   return { name, position, id: id === "" ? null : id, incarnation, generation, claim: parsed };
 }
 
@@ -34,10 +39,26 @@ export function toConsumer(
 function parseClaim(text: string): Claim | undefined {
   try {
     const { holder, generation, tokenHash, acquiredAt, expiresAt } = JSON.parse(text) as Record<keyof Claim, unknown>;
-    const strings = typeof holder === "string" && typeof tokenHash === "string";
-    const numbers = typeof generation === "number" && typeof acquiredAt === "number" && typeof expiresAt === "number";
-    return strings && numbers ? { holder, generation, tokenHash, acquiredAt, expiresAt } : undefined;
+    if (!isDigest(tokenHash) || !isWithin(generation, 1, generationMax)) return undefined;
+    if (!isWithin(acquiredAt, 0) || !isWithin(expiresAt, 0)) return undefined;
+    return { holder: parseKey(holder, "holder"), generation, tokenHash, acquiredAt, expiresAt };
   } catch {
-    return undefined; // no JSON, or none with members
+    return undefined; // no JSON, none with members, or no holder
   }
+}
+
+/** A whole number within bounds: what is not was never written by this program, and would be reckoned with. */
+function isWithin(value: unknown, min: number, max: number = Number.MAX_SAFE_INTEGER): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max;
+}
+
+function damaged(name: string, path: string, column: string): LedgerError {
+  return new LedgerError(
+    "STORE_DAMAGED",
+    `the ${column} of consumer ${JSON.stringify(name.slice(0, nameUnitsMax))} in ${path} cannot be read`,
+    {
+      details: { path, consumer: name, column },
+      hint: "run `runledger verify` on it, then reset the consumer",
+    },
+  );
 }

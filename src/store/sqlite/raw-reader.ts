@@ -173,7 +173,7 @@ class SqliteRawReader implements RawReader {
 
   async checkpoints(after: number | null, limit: number): Promise<readonly RawCheckpoint[]> {
     return this.read((statements) =>
-      statements.checkpoints.all(after ?? beforeAll, limit).map(([size, note]) => ({ size, note })),
+      statements.checkpoints.all(after ?? -Infinity, limit).map(([size, note]) => ({ size, note })),
     );
   }
 
