@@ -29,7 +29,7 @@ export interface LedgerCheckpoint extends Checkpoint {
   readonly note: string;
 }
 
-/** @public */
+/** Which checkpoint to make. @public */
 export interface CheckpointOptions {
   /** How many entries it covers. Default: all there are. */
   readonly size?: number;

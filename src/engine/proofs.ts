@@ -45,7 +45,7 @@ export interface LedgerConsistencyProof {
   readonly text: string;
 }
 
-/** @public */
+/** In which tree to prove. @public */
 export interface ProveOptions {
   /** The number of entries of the tree in which the event is proved. Default: that of the largest checkpoint that was kept,
    *  when it covers the event; else all there are. */

@@ -62,7 +62,11 @@ export interface TestingSeams {
   readonly filesystemKind?: (path: string) => string;
 }
 
-/** What the `onEvent` hook hears. Sizes in bytes, durations in ms. @public */
+/** What the `onEvent` hook hears. `committed`: a batch is on disk; `commands` are the appends and erasures in it, `position`
+ *  its last entry. `retried`: the store was busy, the batch is decided again. `stalled`: one waited for more than a second
+ *  before the write lock was had. `walOverCap`: the write-ahead log is larger than it should be, as a rule because a reader
+ *  holds it back. `copied`: a private copy is read, for the original cannot be read in place. Sizes in bytes, durations in
+ *  ms. @public */
 export type Diagnostic =
   | {
       readonly type: "committed";
@@ -117,7 +121,7 @@ export interface StreamRequirement {
   readonly expected: Expected;
 }
 
-/** @public */
+/** Under which conditions to append, and what is said of it. @public */
 export interface AppendOptions extends AppendLabels {
   /** Default `"any"`. */
   readonly expected?: Expected;
@@ -217,10 +221,14 @@ export interface LedgerEvent {
   readonly at: number;
   /** The append it belongs to. */
   readonly tx: { readonly first: number; readonly count: number };
+  /** Who did it, as its writer said. */
   readonly actor?: string;
+  /** Id of the command that it came from. */
   readonly command?: string;
+  /** Id of the event of an earlier append that caused it. */
   readonly cause?: string;
   readonly correlation?: string;
+  /** The claim under which it was written. */
   readonly fence?: FenceMark;
   readonly meta?: Readonly<Record<string, string>>;
 }

@@ -14,7 +14,7 @@ import { IdWalk } from "./id-walk.js";
 import { readCheckpoint, signersOf, storedCheckpoints } from "./noted-checkpoint.js";
 import type { NotedCheckpoint } from "./noted-checkpoint.js";
 
-/** @public */
+/** Under which keys to compare, and when to give up. @public */
 export interface ForkCheckOptions {
   /** Verifier keys that are trusted: what proves that somebody signed for both is then verified under them. */
   readonly keys?: readonly string[];

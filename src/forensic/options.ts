@@ -15,7 +15,7 @@ export interface VerifyProgress {
   readonly total: number;
 }
 
-/** @public */
+/** How much to check, and against what. @public */
 export interface VerifyOptions {
   /** Default `full`. */
   readonly level?: VerifyLevel;

@@ -24,7 +24,7 @@ export interface EventDefinition {
   readonly upcast?: Readonly<Record<number, (data: JsonObject) => JsonObject>>;
 }
 
-/** @public */
+/** What an area is. @public */
 export interface AreaOptions {
   /** May the area be written with `append`? A closed one is written by its commands alone. */
   readonly open: boolean;

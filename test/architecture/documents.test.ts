@@ -51,6 +51,14 @@ describe("src/FORMAT.md", () => {
   });
 });
 
+test("every public name says what it is", () => {
+  for (const name of readdirSync(join(root, "test/api")).filter((file) => file.endsWith(".api.md"))) {
+    const bare = [...read(`test/api/${name}`).matchAll(/^\/\/ @public \(undocumented\)\nexport \w+ (\w+)/gm)];
+
+    expect([name, bare.map(([, exported]) => exported)]).toEqual([name, []]);
+  }
+});
+
 test("the list of decisions has every page, under its title", () => {
   const index = read("src/decisions/README.md");
 
