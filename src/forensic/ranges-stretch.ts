@@ -10,7 +10,7 @@ import type { ProvedStretch, RangeRoom } from "./ranges.js";
 import { EntryScanner } from "./scanner.js";
 import { newState } from "./streams.js";
 import type { StreamState } from "./streams.js";
-import { nodeWidth, rootOfNodeWidth } from "./tree.js";
+import { tileRoot, tileWidth } from "../journal/merkle.js";
 import type { TypeTable } from "./types.js";
 
 /** A stream with its place in the lists of the stretch, and where it stood before. */
@@ -142,7 +142,7 @@ export class Stretch implements ProvingState {
     this.next = seq + 1;
     this.room.times[seq - this.room.from] = at;
     this.idsOfNode.push(id!);
-    if (this.next % nodeWidth === 0) this.endNode();
+    if (this.next % tileWidth === 0) this.endNode();
     if (at > this.now && this.ahead === null) this.ahead = { position: seq, at };
   }
 
@@ -152,7 +152,7 @@ export class Stretch implements ProvingState {
 
   private endNode(): void {
     this.keepIds();
-    if (this.idsOfNode.length === nodeWidth) this.nodes.push(rootOfNodeWidth(this.idsOfNode));
+    if (this.idsOfNode.length === tileWidth) this.nodes.push(tileRoot(this.idsOfNode));
     this.idsOfNode = [];
   }
 

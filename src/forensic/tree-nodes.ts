@@ -4,7 +4,7 @@
 import type { RawNode, RawReader } from "../journal/raw-reader.js";
 import { counted } from "./figures.js";
 import type { Findings } from "./findings.js";
-import { nodeWidth, rootOfNodeWidth } from "./tree.js";
+import { tileRoot, tileWidth } from "../journal/merkle.js";
 
 const rowsPerRead = 1_000;
 
@@ -50,10 +50,10 @@ class Comparison {
 
   constructor(nodes: readonly string[]) {
     const levels = [[...nodes]];
-    for (let below = nodes; below.length >= nodeWidth; below = levels.at(-1)!) {
+    for (let below = nodes; below.length >= tileWidth; below = levels.at(-1)!) {
       const level: string[] = [];
-      for (let from = 0; from + nodeWidth <= below.length; from += nodeWidth)
-        level.push(rootOfNodeWidth(below.slice(from, from + nodeWidth)));
+      for (let from = 0; from + tileWidth <= below.length; from += tileWidth)
+        level.push(tileRoot(below.slice(from, from + tileWidth)));
       levels.push(level);
     }
     this.levels = levels;
@@ -73,7 +73,7 @@ class Comparison {
     for (const [at, { length }] of this.levels.entries()) this.missing(at + 1, length);
     for (const [key, { n, have, count }] of this.faults) {
       const [level, fault] = key.split(" ") as [string, Fault]; // as `note` writes it
-      const width = nodeWidth ** Number(level);
+      const width = tileWidth ** Number(level);
       const covered = `entries #${n * width} to #${(n + 1) * width - 1}`;
       const more = count === 1 ? "" : `; so ${counted(count - 1, "other")} of its level`;
       const message = {

@@ -2,11 +2,9 @@
  *  Invariants: nothing is taken from stored nodes; ids come from the bytes; what is behind an entry that is missing or
  *  cannot be read has no root. A part that starts at a multiple of 256 is computed apart and joined. It keeps 32 bytes for
  *  256 entries and 48 for each size. */
-import { hash } from "node:crypto";
-import { CompactRange, merkleRoot, nodeHash } from "../journal/merkle.js";
+import { CompactRange, merkleRoot, nodeHash, tileRoot, tileWidth } from "../journal/merkle.js";
 
-/** A stored node of level 1 is the root of so many entries; one of level 2, of so many of these. */
-export const nodeWidth = 256;
+/** How many levels of the tree lie between two levels of stored nodes. */
 const nodeLevel = 8;
 
 /** What a part of the journal adds to the tree: plain data, to be sent and joined. */
@@ -75,12 +73,12 @@ export class TreeWalk {
     const bytes = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
     let whole = 0;
     for (let row = 0; row < count; row++) {
-      const isWhole = (from + row) % nodeWidth === 0 && row + nodeWidth <= count;
+      const isWhole = (from + row) % tileWidth === 0 && row + tileWidth <= count;
       const root = isWhole ? nodes[whole++] : undefined;
       // A size that was asked for may lie among them.
-      if (root !== undefined && this.next === from + row && this.stop === this.next + nodeWidth && !this.lost) {
-        this.next += nodeWidth;
-        row += nodeWidth - 1;
+      if (root !== undefined && this.next === from + row && this.stop === this.next + tileWidth && !this.lost) {
+        this.next += tileWidth;
+        row += tileWidth - 1;
         this.reach(times[row]!, root);
       } else this.add(from + row, bytes.toString("hex", row * 32, row * 32 + 32), times[row]!);
     }
@@ -106,8 +104,8 @@ export class TreeWalk {
   }
 
   private reach(at: number, root?: string): void {
-    if (this.next % nodeWidth === 0) {
-      this.nodes.push(root ?? rootOfNodeWidth(this.ids));
+    if (this.next % tileWidth === 0) {
+      this.nodes.push(root ?? tileRoot(this.ids));
       this.ids = [];
     }
     if (this.next === this.sizes[this.marked]) {
@@ -119,26 +117,9 @@ export class TreeWalk {
   }
 
   private nextStop(): number {
-    const edge = this.next - (this.next % nodeWidth) + nodeWidth;
+    const edge = this.next - (this.next % tileWidth) + tileWidth;
     return Math.min(edge, this.sizes[this.marked] ?? edge);
   }
-}
-
-const node = Buffer.alloc(65);
-node[0] = 1;
-
-/** The root of 256 hashes; the list is used up. As `merkleRoot`, in three quarters of its time: only the ids and the root are
- *  hex. */
-export function rootOfNodeWidth(hashes: string[]): string {
-  let encoding: "hex" | "binary" = "hex";
-  for (let width = nodeWidth / 2; width >= 1; width /= 2) {
-    for (let at = 0; at < width; at++) {
-      node.write(hashes[2 * at]! + hashes[2 * at + 1]!, 1, 64, encoding);
-      hashes[at] = hash("sha256", node, width === 1 ? "hex" : "binary");
-    }
-    encoding = "binary";
-  }
-  return hashes[0]!;
 }
 
 /** The roots of a journal at the sizes that were asked for, in ascending order: each costs a few hashes more. */
@@ -176,7 +157,7 @@ export class Roots {
     while (this.at < this.sizes.length && this.sizes[this.at]! < size) this.at++;
     if (this.sizes[this.at] !== size) return null;
     const rest = this.rests.toString("hex", this.at * 32, this.at * 32 + 32);
-    return { root: this.fold(size, size % nodeWidth === 0 ? "" : rest), at: this.times[this.at]! };
+    return { root: this.fold(size, size % tileWidth === 0 ? "" : rest), at: this.times[this.at]! };
   }
 
   /** The root of all entries that are known. */
@@ -185,9 +166,9 @@ export class Roots {
   }
 
   private fold(size: number, rest: string): string {
-    const edge = size - (size % nodeWidth);
+    const edge = size - (size % tileWidth);
     if (this.range.end > edge) this.range = new CompactRange();
-    while (this.range.end < edge) this.range.append(this.nodes[this.range.end / nodeWidth]!, nodeLevel);
+    while (this.range.end < edge) this.range.append(this.nodes[this.range.end / tileWidth]!, nodeLevel);
     if (rest === "") return this.range.root();
     return [...this.range.subtrees().map(({ hash: root }) => root), rest].reduceRight((right, left) =>
       nodeHash(left, right),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Roots, rootOfNodeWidth, TreeWalk } from "../../src/forensic/tree.js";
+import { Roots, TreeWalk } from "../../src/forensic/tree.js";
 import type { TreePart } from "../../src/forensic/tree.js";
 import { emptyRoot, merkleRoot } from "../../src/journal/merkle.js";
 import { sha256Hex } from "../../src/kernel/digest.js";
@@ -21,10 +21,6 @@ function rootAt(size: number): string {
 describe("the tree of a pass", () => {
   test.each([0, 1, 2, 255, 256, 257, 511, 512, 513, 1_024, 1_100])("of %i entries has their root", (size) => {
     expect(new Roots([walk(0, size)]).root()).toBe(rootAt(size));
-  });
-
-  test("256 hashes are joined as any others are", () => {
-    expect(rootOfNodeWidth(ids.slice(0, 256))).toBe(rootAt(256));
   });
 
   test("has the root of every size that was asked for, and the time of its last entry", () => {

@@ -1,6 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { CompactRange, completeSubtrees, emptyRoot, merkleRoot, nodeHash, splitOf } from "../../src/journal/merkle.js";
+import {
+  CompactRange,
+  completeSubtrees,
+  emptyRoot,
+  merkleRoot,
+  nodeHash,
+  splitOf,
+  tileRoot,
+} from "../../src/journal/merkle.js";
 import { rootOf } from "./second-implementation.js";
 import { treeOf } from "./trees.js";
 
@@ -34,6 +42,22 @@ describe("a root", () => {
 
     for (let size = 0; size <= 300; size++)
       expect(merkleRoot(ids.slice(0, size))).toBe(rootOf(leaves.slice(0, size)).toString("hex"));
+  });
+
+  test("of a full tile is that of its 256 hashes, wherever they came from", () => {
+    const { ids } = treeOf(512);
+
+    for (const hashes of [ids.slice(0, 256), ids.slice(256), ids.slice(0, 256)])
+      expect(tileRoot(hashes)).toBe(merkleRoot(hashes));
+  });
+
+  test("of a tile that is not full, or has a hash that is none, is not made", () => {
+    const { ids } = treeOf(257);
+
+    expect(() => tileRoot(ids.slice(0, 255))).toThrow("256 hashes");
+    expect(() => tileRoot(ids)).toThrow("256 hashes");
+    for (const bad of ["", "ab".repeat(31), "zz".repeat(32)])
+      expect(() => tileRoot([...ids.slice(0, 200), bad, ...ids.slice(201, 256)])).toThrow("64 hex digits");
   });
 
   test("is not made from a hash that is none", () => {
