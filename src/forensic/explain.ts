@@ -65,7 +65,6 @@ export class Explainer {
       this.report(codeOf(read.problem), position, read.fields, { message: read.problem.message });
       return this.settle(read.fields, row, position, id);
     }
-    this.state.sound++;
     await this.judge(read.fields, row, position, id);
   }
 

@@ -57,9 +57,8 @@ export class PassState {
   /** Ids by which causes are looked up; null as long as no entry had one. */
   ids: IdIndex | null = null;
   causes = 0;
-  /** Rows seen, and those of them whose bytes are an entry and hash to their id. */
+  /** Rows seen. */
   rows = 0;
-  sound = 0;
   /** The time of whoever verifies, and the first entry that is ahead of it. */
   readonly now: number;
   ahead: { readonly position: number; readonly at: number } | null = null;
@@ -111,7 +110,7 @@ export class PassState {
 /** What the cheap step judges a row by, and moves on. */
 export interface ProvingState extends Pick<
   PassState,
-  "next" | "previous" | "tx" | "at" | "offset" | "causes" | "sound" | "moveOn" | "inTx"
+  "next" | "previous" | "tx" | "at" | "offset" | "causes" | "moveOn" | "inTx"
 > {
   readonly parts: {
     readonly streams: Pick<StreamTable, "numbered" | "advance">;
@@ -192,7 +191,6 @@ export class Prover {
     else if (matched < 0) type.shapes.learn(entry);
     streams.advance(stream, revision, seq);
     type.used = true;
-    state.sound++;
     state.moveOn(seq, id, at);
     return true;
   }

@@ -57,13 +57,10 @@ async function causesAreEarlier(state: PassState, stretch: ProvedStretch): Promi
   const index = state.ids;
   if (index === null) return true;
   index.addAll(from, ids);
-  const earlier = causesBefore.every((before, place) => {
+  return causesBefore.every((before, place) => {
     const position = index.find(causes.slice(place * idDigits, (place + 1) * idDigits));
     return position !== null && position < before;
   });
-  // Ids of rows that are looked at again must not stand there: read anew when they are needed.
-  if (!earlier) state.ids = null;
-  return earlier;
 }
 
 function take(state: PassState, stretch: ProvedStretch, streams: readonly StreamState[]): void {
@@ -85,7 +82,6 @@ function take(state: PassState, stretch: ProvedStretch, streams: readonly Stream
   state.tree?.take(stretch);
   state.causes += stretch.causesBefore.length;
   state.rows += count;
-  state.sound += count;
   state.tx = lastTx;
   state.previous = Buffer.from(ids.subarray(-idDigits / 2)).toString("hex");
   state.claimed = null;

@@ -36,7 +36,6 @@ export class Stretch implements ProvingState {
   at: number;
   readonly offset = 0;
   causes = 0;
-  sound = 0;
 
   private readonly from: number;
   private readonly firstPrevious: string;
@@ -73,8 +72,7 @@ export class Stretch implements ProvingState {
     this.firstPrevious = prev;
     this.firstTx = { first: txFirst, count: txCount, at };
     this.previous = prev;
-    // Where the first entry starts a tx, another one ended just before.
-    this.tx = txFirst < from ? this.firstTx : { first: from - 1, count: 1, at };
+    this.tx = this.firstTx;
     this.at = at;
     this.types = types;
     this.now = now;
@@ -89,14 +87,11 @@ export class Stretch implements ProvingState {
     this.prover = new Prover(this);
   }
 
-  /** Is the row right in every respect, as far as that can be said here? Otherwise nothing has changed. */
+  /** Is the row right in every respect, as far as that can be said here? Otherwise the stretch is to end before it. */
   prove(row: RawEntry): boolean {
     this.cause = null;
-    const isNew = !this.byNumber.has(row.stream) && this.assumeStream(row);
-    if (!this.prover.prove(row)) {
-      if (isNew) this.byNumber.delete(this.streams.pop()?.number);
-      return false;
-    }
+    if (!this.byNumber.has(row.stream)) this.assumeStream(row);
+    if (!this.prover.prove(row)) return false;
     if (this.cause !== null) {
       this.causeList.push(this.cause);
       this.causesBefore.push(this.tx!.first);
@@ -167,13 +162,12 @@ export class Stretch implements ProvingState {
     this.room.places[position - this.room.from] = stream.place;
   }
 
-  /** Takes name, revision and last position of a stream from its first row; false when they cannot be right. */
-  private assumeStream({ stream, rev, before, entry }: RawEntry): boolean {
-    const { from, streams } = this;
-    if (!Number.isSafeInteger(stream) || !Number.isSafeInteger(rev) || (rev as number) < 1) return false;
-    if (before !== null && !(Number.isSafeInteger(before) && (before as number) >= 0 && (before as number) < from))
-      return false;
-    if (typeof entry !== "string" || !scanner.scan(entry)) return false;
+  /** Takes name, revision and last position of a stream from its first row, unless they cannot be right. */
+  private assumeStream({ stream, rev, before, entry }: RawEntry): void {
+    const { streams } = this;
+    if (!Number.isSafeInteger(stream) || !Number.isSafeInteger(rev) || (rev as number) < 1) return;
+    if (before !== null && !(Number.isSafeInteger(before) && (before as number) >= 0)) return;
+    if (typeof entry !== "string" || !scanner.scan(entry)) return;
     const revisionBefore = (rev as number) - 1; // a safe integer, as the others
     const lastBefore = before as number | null;
     const state: PlacedStream = {
@@ -186,7 +180,6 @@ export class Stretch implements ProvingState {
     };
     streams.push(state);
     this.byNumber.set(stream, state);
-    return true;
   }
 
   /** That a cause is an entry of an earlier tx is for whoever knows all ids to say. */

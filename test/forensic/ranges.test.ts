@@ -3,8 +3,11 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { verify } from "../../src/forensic/index.js";
 import type { VerifyOptions, VerifyProgress, VerifyReport } from "../../src/forensic/index.js";
+import { RangeProver } from "../../src/forensic/ranges-prover.js";
+import { makeRoom } from "../../src/forensic/ranges.js";
 import type { RangeWorkers } from "../../src/forensic/ranges.js";
-import type { RawContent } from "../../src/journal/raw-reader.js";
+import { merkleRoot } from "../../src/journal/merkle.js";
+import type { RawContent, RawReader } from "../../src/journal/raw-reader.js";
 import { arrayRawReader } from "../../src/testing/array-raw-reader.js";
 import type { RawRows } from "../../src/testing/array-raw-reader.js";
 import { LedgerError } from "../../src/kernel/errors.js";
@@ -85,6 +88,20 @@ describe("a journal of 1,000 entries", () => {
     expect(whole.checked.contents).toBeGreaterThan(200);
     expect(whole.lines.find(({ check }) => check === "erased")?.checked).toBeGreaterThan(3);
     expect(rows.entries.filter(({ stream }) => stream === ownStream).length).toBeGreaterThan(15);
+  });
+
+  test("fits checkpoints of every kind of size, wherever it is cut", async () => {
+    const sizes = [1, 255, 256, 257, 300, 511, 512, 700, 768, 999, 1_000];
+    const ids = rows.entries.map(({ id }) => String(id));
+    const from = sizes.map((size) => {
+      const root = Buffer.from(merkleRoot(ids.slice(0, size)), "hex").toString("base64");
+      return `testing/woven\n${size}\n${root}\n`;
+    });
+    const anchored = await verify(arrayRawReader(rows), { from });
+
+    expect(anchored).toMatchObject({ verdict: "OK", findings: [], anchored: { to: 999 } });
+    for (const cut of [100, 256, 300, 512, 1_000])
+      expect((await verifyApart(rows, cut, { from })).report).toEqual(anchored);
   });
 
   const cuts = Array.from({ length: 1_000 }, (_, index) => index + 1);
@@ -237,12 +254,14 @@ describe("what the first row of a range says of the time before is held against 
       (rows, at) => editCovered(rows, at, (entry) => (entry["cause"] = rows.entries[at + 30]!.id)),
     ],
     ["a cause that is nowhere", fields({ cause: "ab".repeat(32) })],
+    ["a cause in its own tx", (rows, at) => fields({ cause: rows.entries[at - 1]!.id })(rows, at)],
     [
-      "another position, and two revisions that are left out later",
+      "a revision that is there twice, under two numbers of one stream",
       (rows, at) => {
-        fields({ seq: at - 1, tx: [at - 1, 1] })(rows, at);
-        editCovered(rows, 300, (entry) => (entry["rev"] = Number(entry["rev"]) + 2));
-        setColumns(rows, 300, { rev: Number(rows.entries[300]!.rev) + 2 });
+        const { rev, before } = rows.entries[at]!;
+        rows.streams.push({ ...rows.streams.find(({ name }) => name === "log/long")!, id: 99 });
+        fields({ stream: "log/long", rev })(rows, at + 1);
+        setColumns(rows, at + 1, { stream: 99, rev, before });
       },
     ],
   ];
@@ -256,6 +275,17 @@ describe("what the first row of a range says of the time before is held against 
         expect((await verifyApart(rows, cut)).report).toEqual(whole);
       }
     }
+  });
+
+  test("behind an entry that says another position", async () => {
+    const rows = journalRows();
+    editCovered(rows, 180, (entry) => Object.assign(entry, { seq: 179, tx: [179, 1] })); // alone in its stream for long
+    editCovered(rows, 300, (entry) => (entry["rev"] = Number(entry["rev"]) + 2));
+    setColumns(rows, 300, { rev: Number(rows.entries[300]!.rev) + 2 });
+    const whole = await verify(arrayRawReader(rows));
+
+    expect(whole.findings[0]).toMatchObject({ code: "E_SEQ", position: 180 });
+    expect((await verifyApart(rows, 50)).report).toEqual(whole);
   });
 
   test("when workers see other tables, which a later moment may show", async () => {
@@ -346,6 +376,41 @@ describe("workers", () => {
     expect(report).toEqual(whole);
   });
 
+  test("say nothing of a range that they cannot read", async () => {
+    const damaged = arrayRawReader(healthy, {
+      onEntry: () => {
+        throw new LedgerError("STORE_DAMAGED", "page 7 is damaged");
+      },
+    });
+    const prover = await RangeProver.open(damaged);
+
+    expect(await prover.prove({ from: 0, to: 64, now: Infinity, room: makeRoom(64) })).toEqual({ stretches: null });
+  });
+
+  test("that see rows which this thread does not find leave it to pages", async () => {
+    const rows = wovenRows();
+    const own = rows.entries.findIndex(({ stream }, at) => at > 100 && stream === ownStream);
+    const reader = arrayRawReader(rows);
+    const lost: RawReader = {
+      ...reader,
+      entries: (after, limit) => reader.entries(limit === 1 && after === own - 1 ? own + 1 : after, limit),
+    };
+    const whole = await verify(lost);
+
+    expect(whole.verdict).toBe("OK");
+    expect(await verify(lost, { workers: () => rangesOf(rows, 512) })).toEqual(whole);
+  });
+
+  test("are not waited for when the store itself says that something is wrong", async () => {
+    const rows = journalRows();
+    rows.problems.push({ code: "E_CORRUPT", where: "file", message: "page 7 is not used" });
+    const whole = await verify(arrayRawReader(rows));
+    const { report, readHere } = await verifyApart(rows, 64);
+
+    expect(report).toEqual(whole);
+    expect(readHere).toBeGreaterThan(340);
+  });
+
   test("are asked for a few ranges ahead, never for all", async () => {
     const able = rangesOf(healthy, 8);
     let open = 0;
@@ -431,13 +496,14 @@ describe("progress", () => {
   });
 
   test("never goes back, even when it all starts over", async () => {
-    const rows = journalRows();
-    rows.entries.splice(300, 1);
+    const rows = wovenRows();
+    rows.entries.splice(900, 1);
     const seen = await progressOf(rows, rangesOf(rows, 32));
 
     expect(seen.map(({ done }) => done)).toEqual(
       [...new Set(seen.map(({ done }) => done))].sort((one, two) => one - two),
     );
-    expect(seen.at(-1)?.done).toBe(339);
+    expect(seen.length).toBeGreaterThan(20);
+    expect(seen.at(-1)?.done).toBe(rows.entries.length);
   });
 });
