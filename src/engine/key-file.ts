@@ -23,10 +23,21 @@ export async function readKeyFile(path: string, ledger: string | null): Promise<
     if (problem !== null) throw keyUnsafe(file, "a regular file with one name that its owner alone can read", problem);
     if (stats.size > keyFileBytesMax)
       throw keyUnsafe(file, `a key of at most ${keyFileBytesMax} bytes`, `${stats.size} bytes`);
-    return await handle.readFile("utf8");
+    return await readUpTo(handle, keyFileBytesMax + 1);
+  } catch (cause) {
+    throw cause instanceof LedgerError ? cause : unreachable(file, cause);
   } finally {
     await handle.close();
   }
+}
+
+/** Not `readFile`: what calls itself a file may go on without end. What is cut off here is no key. */
+async function readUpTo(handle: FileHandle, bytesMax: number): Promise<string> {
+  const buffer = Buffer.alloc(bytesMax);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < bytesMax; length += read)
+    read = (await handle.read(buffer, length, bytesMax - length, null)).bytesRead;
+  return buffer.toString("utf8", 0, length);
 }
 
 /** Writes a key into a new file, on disk when it resolves. `STORE_EXISTS` when something is there, whatever it is. */
@@ -87,9 +98,11 @@ async function withoutLinks(path: string): Promise<string> {
 
 async function syncDirectory(path: string): Promise<void> {
   if (process.platform === "win32") return; // directories cannot be opened there
-  const handle = await open(path, constants.O_RDONLY);
+  const handle = await openFile(path, constants.O_RDONLY);
   try {
     await handle.sync();
+  } catch (cause) {
+    throw unreachable(path, cause);
   } finally {
     await handle.close();
   }

@@ -27,6 +27,17 @@ describe("a key file", () => {
     });
   });
 
+  // It opens, says that it is a regular file of its owner's alone, and fails when it is read.
+  test.skipIf(process.platform !== "linux")(
+    "that cannot be read is said to be so, with the code of the system",
+    async () => {
+      await expect(readKeyFile("/proc/self/mem", null)).rejects.toMatchObject({
+        code: "NOT_FOUND",
+        details: { path: "/proc/self/mem", found: "EIO" },
+      });
+    },
+  );
+
   test.each<[string, (file: string, folder: string) => void]>([
     ["a symbolic link", (file, folder) => symlinkSync(keyIn(folder), file)],
     ["a file with 2 names", (file, folder) => linkSync(keyIn(folder), file)],
