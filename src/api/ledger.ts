@@ -88,6 +88,12 @@ export class Ledger {
     return this.engine.subscribe(options);
   }
 
+  /** Forgets a durable consumer and its place, so that its name is new again. `OWNER_ACTIVE` while somebody owns it,
+   *  `NOT_FOUND` when there is none, `READ_ONLY`. */
+  forgetConsumer(name: string): Promise<void> {
+    return this.engine.forgetConsumer(name);
+  }
+
   /** A content by the reference that an event holds. `CONTENT_ERASED`: it was erased, by the event named in the details.
    *  `CONTENT_MISSING`: this journal does not have it. `STORE_DAMAGED`: the bytes are not those that were written. */
   async content(reference: ContentReference): Promise<Content> {

@@ -161,27 +161,67 @@ export class Consumer {
   }
 
   private write<Result>(change: (found: Found) => Promise<Result>): Promise<Result> {
-    const { store, busyTimeoutMs, own, time } = this.source;
-    const { name } = this.plan;
-    return writeOperational(store, busyTimeoutMs, async (transaction) => {
-      const head = await transaction.head();
-      if (head === null) throw new LedgerError("STORE_DAMAGED", "the journal must have its first entry, found none");
-      await own.readOn(transaction);
-      const row = await this.read(transaction);
-      const incarnation = own.epochs.incarnationOf(head.seq + 1);
-      const owned = { key: keyOf(name), incarnation, generation: row?.generation ?? 0, claim: row?.claim ?? null };
-      return change({ transaction, head, row, owned, at: time.at(head) });
-    });
+    return writeConsumer(this.source, this.plan, change);
   }
+}
 
-  private async read(transaction: StoreTransaction): Promise<ConsumerRow | null> {
-    try {
-      return await transaction.consumer(this.plan.name);
-    } catch (error) {
-      // Whoever begins anew needs nothing of a row that cannot be read.
-      if (this.plan.reset && error instanceof LedgerError && error.code === "STORE_DAMAGED") return null;
-      throw error;
+/** Forgets a consumer and its place. `OWNER_ACTIVE`: somebody owns it; `NOT_FOUND`: there is none of this name. */
+export async function forgetConsumer(source: ConsumerSource, name: string): Promise<void> {
+  let deleted = false;
+  // A row that cannot be read can be forgotten too.
+  const refused = await writeConsumer(source, { name, reset: true }, async ({ transaction, owned, at }) => {
+    if (isLive(owned.claim, at)) return ownerActive(name, owned.claim!);
+    if (!(await isKept(transaction, name))) {
+      // A commit without an answer was one after all.
+      if (deleted) return null;
+      return new LedgerError("NOT_FOUND", `consumer ${JSON.stringify(name)} must be known, found none of this name`, {
+        details: { consumer: name },
+      });
     }
+    await transaction.deleteConsumer(name);
+    deleted = true;
+    return null;
+  });
+  if (refused !== null) throw refused;
+}
+
+/** Is there a row, readable or not? */
+async function isKept(reads: StoreReads, name: string): Promise<boolean> {
+  try {
+    return (await reads.consumer(name)) !== null;
+  } catch (error) {
+    if (error instanceof LedgerError && error.code === "STORE_DAMAGED") return true;
+    throw error;
+  }
+}
+
+/** Changes the row of a consumer, in a transaction of its own. */
+function writeConsumer<Result>(
+  { store, busyTimeoutMs, own, time }: ConsumerSource,
+  plan: Pick<ConsumerPlan, "name" | "reset">,
+  change: (found: Found) => Promise<Result>,
+): Promise<Result> {
+  return writeOperational(store, busyTimeoutMs, async (transaction) => {
+    const head = await transaction.head();
+    if (head === null) throw new LedgerError("STORE_DAMAGED", "the journal must have its first entry, found none");
+    await own.readOn(transaction);
+    const row = await readConsumer(transaction, plan);
+    const incarnation = own.epochs.incarnationOf(head.seq + 1);
+    const owned = { key: keyOf(plan.name), incarnation, generation: row?.generation ?? 0, claim: row?.claim ?? null };
+    return change({ transaction, head, row, owned, at: time.at(head) });
+  });
+}
+
+async function readConsumer(
+  reads: StoreReads,
+  { name, reset }: Pick<ConsumerPlan, "name" | "reset">,
+): Promise<ConsumerRow | null> {
+  try {
+    return await reads.consumer(name);
+  } catch (error) {
+    // Whoever begins anew needs nothing of a row that cannot be read.
+    if (reset && error instanceof LedgerError && error.code === "STORE_DAMAGED") return null;
+    throw error;
   }
 }
 

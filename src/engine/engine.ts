@@ -154,6 +154,10 @@ export class Engine {
     return this.subscriptions.open(options);
   }
 
+  async forgetConsumer(name: string): Promise<void> {
+    return this.run(() => this.subscriptions.forget(name));
+  }
+
   async content(reference: ContentReference): Promise<Content> {
     this.checkOpen();
     checkObject(reference, "reference", referenceExpected);

@@ -1,10 +1,11 @@
 /** The subscriptions of one ledger: what they share, and how they end with it. */
 import type { Clock } from "../kernel/clock.js";
 import { LedgerError } from "../kernel/errors.js";
+import { parseName } from "../kernel/names.js";
 import { AbortWatch } from "./abort-watch.js";
 import type { Areas } from "./areas.js";
 import { snapshotWithin } from "./begin.js";
-import { Consumer } from "./consumer.js";
+import { Consumer, forgetConsumer } from "./consumer.js";
 import type { ConsumerSource } from "./consumer.js";
 import { HeadWatch } from "./head-watch.js";
 import { LeaseTime } from "./lease-time.js";
@@ -37,11 +38,7 @@ export class Subscriptions {
   open(options: SubscribeOptions): Subscription {
     const consumers = { ...this.options, time: this.time };
     const plan = parseSubscription(options);
-    if (plan.consumer !== null && this.options.store.readOnly)
-      throw new LedgerError(
-        "READ_ONLY",
-        "a ledger must be open for writing to keep a consumer, found it open read-only",
-      );
+    if (plan.consumer !== null) this.requireWritable();
     return new PulledSubscription(
       {
         ...this.options,
@@ -52,6 +49,13 @@ export class Subscriptions {
       },
       plan,
     );
+  }
+
+  /** Forgets a durable consumer that nobody owns. */
+  async forget(consumer: string): Promise<void> {
+    const name = parseName(consumer, "consumer");
+    this.requireWritable();
+    await forgetConsumer({ ...this.options, time: this.time }, name);
   }
 
   /** This process committed up to this position. */
@@ -65,6 +69,14 @@ export class Subscriptions {
     const open = [...this.entered];
     for (const subscription of open) subscription.end(closed());
     await Promise.all(open.map((subscription) => subscription.settled()));
+  }
+
+  private requireWritable(): void {
+    if (this.options.store.readOnly)
+      throw new LedgerError(
+        "READ_ONLY",
+        "a ledger must be open for writing to keep a consumer, found it open read-only",
+      );
   }
 
   private enter(subscription: PulledSubscription, signal: AbortSignal | undefined): void {

@@ -163,6 +163,16 @@ describe("tail", () => {
     expect(numbersOf(await tail(file, "--json", "--consumer", "mailer", "--from", "#2").lines(2))).toEqual([2, 3]);
   });
 
+  test("lets a consumer begin anew with --reset", async () => {
+    const file = await ledgerWith(3);
+    const first = tail(file, "--json", "--consumer", "mailer", "--from", "#3");
+    await first.lines(1);
+    first.child.kill("SIGINT");
+    await finish(first.child);
+
+    expect(numbersOf(await tail(file, "--json", "--consumer", "mailer", "--reset").lines(3))).toEqual([1, 2, 3]);
+  });
+
   test("does not write without a consumer, and creates nothing", async () => {
     const missing = newLedgerFile();
     for (const args of [[], ["--consumer", "mailer"]])
@@ -208,6 +218,7 @@ describe("tail", () => {
 
   test.each([
     [["--from", "#0", "-n", "1"], "--lines must stand without --from and --consumer, which say where to begin"],
+    [["--reset"], "--reset must stand with --consumer"],
     [["--consumer", "mailer", "-n", "1"], "--lines must stand without --from and --consumer"],
     [["-n", "-1"], "--lines must be a whole number from 0 to 1000000"],
     [["--consumer", "1"], "--consumer must be a letter followed by"],

@@ -27,6 +27,26 @@ describeStores("a durable consumer", (openOne, openStoreOf) => {
     expect(await takePositions(second)).toEqual([5]);
   });
 
+  test("is forgotten when nobody owns it, and then its name is new", async () => {
+    const { one, two } = await openTwo();
+    await fill(one, 5);
+    const first = follow(one);
+    await takePositions(first);
+    await takePositions(first);
+    await expect(two.forgetConsumer("mailer")).rejects.toMatchObject({
+      code: "OWNER_ACTIVE",
+      details: { consumer: "mailer" },
+    });
+    await first.return();
+
+    await two.forgetConsumer("mailer");
+
+    expect((await one.status()).consumers).toEqual([]);
+    await expect(two.forgetConsumer("mailer")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(two.forgetConsumer("1")).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(await takePositions(follow(one))).toEqual([1, 2]);
+  });
+
   test("has its acknowledgement in the store before the next batch is read", async () => {
     const { store, one } = await openTwo();
     await fill(one, 4);
@@ -181,7 +201,6 @@ describeStores("a durable consumer", (openOne, openStoreOf) => {
   test.each([
     ["is beyond the head", "position", { position: 9, id: "0".repeat(64) }],
     ["has another id", "id", { position: 1, id: "0".repeat(64) }],
-    ["is before the first", "position", { position: -7, id: null }],
   ])("whose position %s is refused until it is reset, and then begins where it is told", async (_, reason, place) => {
     const { store, one } = await openTwo();
     await fill(one, 5);

@@ -22,6 +22,7 @@ interface TailOptions extends CommonOptions {
   readonly actor?: string;
   readonly from?: Selector;
   readonly consumer?: string;
+  readonly reset?: true;
   readonly lines?: number;
   readonly oneline?: true;
 }
@@ -33,7 +34,8 @@ Shows the last events, then each one as it is appended, by any process, until it
 receipts and refusals are shown when --stream, --kind or --type asks for them.
 
 With --consumer it goes on where the consumer of that name was: what it was shown and asked to go on from does not come
-again, what was shown last before it ended may. A new consumer begins at --from, or at the start. One at a time.
+again, what was shown last before it ended may. A new consumer begins at --from, or at the start; with --reset a known one
+does, which is how one that is FENCED goes on. One at a time.
 
 Examples:
   runledger tail --kind run
@@ -56,6 +58,7 @@ export function addTail(program: Command, line: CommandLine): void {
     )
     .option("--from <selector>", "begin with this event instead", parseSelector)
     .option("--consumer <name>", "go on where this consumer was; writes", checked("--consumer", parseName))
+    .option("--reset", "let the consumer begin anew, at --from or at the start")
     .option("--oneline", "one line an event")
     .option(...jsonOption)
     .addHelpText("after", moreHelp)
@@ -66,6 +69,7 @@ async function tail(line: CommandLine, options: TailOptions): Promise<void> {
   const { consumer, lines } = options;
   if (lines !== undefined && (options.from !== undefined || consumer !== undefined))
     throw new UsageError("--lines must stand without --from and --consumer, which say where to begin");
+  if (options.reset && consumer === undefined) throw new UsageError("--reset must stand with --consumer");
   line.writes = consumer !== undefined;
   const controller = new AbortController();
   let interrupt: Interrupt | null = null;
@@ -105,7 +109,7 @@ async function follow(
   const positions = await Positions.of(ledger);
   const digits = String(positions.size - 1).length;
   const from = await startOf(ledger, positions, options, filters);
-  const named = consumer === undefined ? {} : { consumer };
+  const named = consumer === undefined ? {} : { consumer, reset: options.reset ?? false };
   for await (const { entries } of ledger.subscribe({ ...filters, ...named, from, signal })) {
     for (const event of entries) {
       if (actor !== undefined && event.actor !== actor) continue;
