@@ -1,6 +1,5 @@
 /** The one place that chooses a store by its location. */
 import { hostname } from "node:os";
-import { types } from "node:util";
 import { Ledger } from "./api/ledger.js";
 import { Areas } from "./engine/areas.js";
 import { Engine } from "./engine/engine.js";
@@ -16,6 +15,7 @@ import { invalid, LedgerError } from "./kernel/errors.js";
 import { busyTimeoutMsDefault } from "./kernel/limits.js";
 import { checkBoolean, checkMembers, isList, parseInteger } from "./kernel/members.js";
 import { parseOrigin } from "./kernel/names.js";
+import { abandon } from "./kernel/promises.js";
 import { createMemoryStore } from "./store/memory/store.js";
 import { openSqliteRawReader } from "./store/sqlite/raw-reader.js";
 import { openSqliteStore } from "./store/sqlite/store.js";
@@ -186,7 +186,7 @@ function guarded(hook: ((event: Diagnostic) => void) | undefined): (event: Diagn
     try {
       const answer: unknown = hook(event);
       // An async function fits the type too, and its rejection would end the process.
-      if (types.isPromise(answer)) answer.catch(() => {});
+      abandon(answer);
     } catch {
       // The hook's own trouble; the contract says that it is dropped.
     }

@@ -4,6 +4,7 @@
 import { isUtf8 } from "node:buffer";
 import { types } from "node:util";
 import { LedgerError } from "../kernel/errors.js";
+import { abandon } from "../kernel/promises.js";
 import { bytesMedia, ContentValue, isContentValue, jsonMedia, toContent } from "../journal/content.js";
 import { walkData } from "./data-walk.js";
 
@@ -88,7 +89,7 @@ function ask(redact: Redact, value: unknown, where: RedactionPlace): unknown {
     throw failed(where.path, "return", "that it threw");
   }
   if (!types.isPromise(redacted)) return redacted;
-  redacted.catch(() => {});
+  abandon(redacted);
   throw failed(where.path, "be synchronous", "a promise");
 }
 

@@ -1,8 +1,8 @@
 /** A stored entry as a reader sees it: its fields by the names of the public API, its data upcast to the version that this
  *  program writes. */
-import { types } from "node:util";
 import type { JsonObject } from "../kernel/canonical.js";
 import { invalid, invariant, LedgerError } from "../kernel/errors.js";
+import { abandon } from "../kernel/promises.js";
 import type { DecodedEntry } from "../journal/stored.js";
 import type { Areas } from "./areas.js";
 import type { LedgerEvent, UnknownEvents } from "./types.js";
@@ -37,7 +37,7 @@ function answerOf(unknown: (event: LedgerEvent) => LedgerEvent | null, event: Le
   const answer: unknown = unknown(event);
   if (answer === null || (typeof answer === "object" && !Array.isArray(answer) && !("then" in answer)))
     return answer as LedgerEvent | null; // what the type of the function says
-  if (types.isPromise(answer)) answer.catch(() => {});
+  abandon(answer);
   throw invalid("options.unknown", `a function that returns an event or null, for event #${event.position}`, answer);
 }
 
@@ -67,6 +67,7 @@ function upcast(
     );
   }
   if (typeof next === "object" && next !== null && !Array.isArray(next) && !("then" in next)) return next as JsonObject;
+  abandon(next);
   throw new LedgerError(
     "SCHEMA_UNKNOWN",
     `event #${position} ${type} must be upcast from version ${from} into an object, found something else`,

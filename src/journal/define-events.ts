@@ -3,6 +3,7 @@ import { types } from "node:util";
 import type { JsonObject, PointerNode } from "../kernel/canonical.js";
 import { describe, invalid, LedgerError } from "../kernel/errors.js";
 import { isList } from "../kernel/members.js";
+import { abandon } from "../kernel/promises.js";
 import { areaOf, parseArea, parseType } from "../kernel/names.js";
 
 /** The part of a Standard Schema (version 1) that is used here: a synchronous `validate`. @public */
@@ -116,7 +117,7 @@ function parser(type: string, parse: EventDefinition["parse"]): (data: unknown) 
   const run = typeof parse === "function" ? parse : standardParser(type, parse);
   return (data) => {
     const result = run(data);
-    if (isThenable(result)) throw invalid(`${type} parse`, "synchronous", "a promise");
+    refusePromise(type, result);
     return result;
   };
 }
@@ -126,14 +127,16 @@ function standardParser(type: string, schema: StandardSchema): (data: unknown) =
   if (typeof validate !== "function") throw invalid(`${type} parse`, "a function or a Standard Schema", schema);
   return (data) => {
     const result = validate(data);
-    if (isThenable(result)) throw invalid(`${type} parse`, "synchronous", "a promise");
+    refusePromise(type, result);
     if (!isObject(result)) throw invalid(`${type} parse`, "a schema that returns a value or issues", result);
     const { issues, value } = result as {
       issues?: readonly { message: string; path?: readonly unknown[] }[];
       value?: object;
     };
     if (issues !== undefined && issues.length > 0) {
-      throw new LedgerError("INVALID_ARGUMENT", `${type} data is not what its schema says: ${issues[0]?.message}`, {
+      const said: unknown = issues[0]?.message;
+      const message = typeof said === "string" ? said : describe(said);
+      throw new LedgerError("INVALID_ARGUMENT", `${type} data is not what its schema says: ${message}`, {
         details: { type, issues },
       });
     }
@@ -146,8 +149,10 @@ function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !types.isProxy(value) && !Array.isArray(value);
 }
 
-function isThenable(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+function refusePromise(type: string, result: unknown): void {
+  if (typeof result !== "object" || result === null || !("then" in result) || typeof result.then !== "function") return;
+  abandon(result);
+  throw invalid(`${type} parse`, "synchronous", "a promise");
 }
 
 interface MutablePointerNode extends PointerNode {
