@@ -5,12 +5,15 @@ import { describe, expect, test } from "vitest";
 import { formatReport } from "../../src/forensic/index.js";
 import type { VerifyReport } from "../../src/forensic/index.js";
 import type { RawRows } from "../../src/testing/array-raw-reader.js";
-import { codesOf, editCovered, everywhere, last, row, verifyRows } from "./journal.js";
+import { RawJournal } from "../../src/testing/raw-journal.js";
+import { codesOf, editCovered, everywhere, last, row, start, verifyRows } from "./journal.js";
 import {
   checkpointOf,
   kept,
   key,
   keyOf,
+  origin,
+  rootAt,
   signedRows,
   storeCheckpoints,
   storedSizes,
@@ -178,7 +181,27 @@ describe("T05 T02 all of it written anew, checkpoints signed with the journal's 
   });
 });
 
-describe("T06 J01 the tail cut off", () => {
+test("J01 the last two of five entries taken away, of which somebody noted the head", async () => {
+  const journal = new RawJournal(start, origin);
+  for (let line = 1; line < 5; line++)
+    journal.append(start + line, [{ stream: `log/${line}`, type: "log.said", data: { line } }]);
+  const noted = checkpointOf(journal.rows, 5, []);
+  const rows = {
+    ...journal.rows,
+    entries: journal.rows.entries.slice(0, 3),
+    streams: journal.rows.streams.slice(0, 3),
+  };
+
+  expectUnanchored(await verifyRows(rows));
+  const report = await verifyRows(rows, { from: noted });
+  expect(where(report)).toEqual(["E_SHORTER_THAN_CHECKPOINT given checkpoint of 5"]);
+  expect(report.findings[0]).toMatchObject({
+    want: `5 entries, root ${rootAt(journal.rows, 5)}`,
+    have: `3 entries, head ${journal.idAt(2)}`,
+  });
+});
+
+describe("T06 the tail cut off", () => {
   test.each([339, 338, 330, 300, 257, 256, 255, 100, 1])(
     "to %d entries: in order by itself and unanchored; the checkpoint from outside tells, with both heads",
     async (size) => {
