@@ -2,7 +2,8 @@
  *  can sign. FORMAT.md section 9.
  *  Invariant: a checkpoint that we write has no white space in its first line, so that nothing else a key signs is one. */
 import { decodeBase64, encodeBase64 } from "../kernel/base64.js";
-import { invalid } from "../kernel/errors.js";
+import { invalid, limit } from "../kernel/errors.js";
+import { noteNameUnitsMax } from "../kernel/limits.js";
 import { isKeyName } from "./note-keys.js";
 import { malformed, noteString, parseNote } from "./note.js";
 
@@ -32,6 +33,7 @@ export function parseCheckpoint(text: string | Uint8Array): Checkpoint {
   const [origin = "", size = "", root = "", ...rest] = body.split("\n");
   if (origin === "" || !origin.isWellFormed() || /[\u0000-\u001f]/.test(origin))
     throw malformed("the origin of a journal in its first line", origin);
+  if (origin.length > noteNameUnitsMax) throw limit("note origin", "UTF-16 units", noteNameUnitsMax, origin.length);
   const count = parseCount(size);
   if (count === null) throw malformed("a size from 0 to 2^53 - 1 without leading zeros in its second line", size);
   const bytes = decodeBase64(root);

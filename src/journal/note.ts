@@ -5,7 +5,7 @@
 import { types } from "node:util";
 import { decodeBase64, encodeBase64 } from "../kernel/base64.js";
 import { describe, invalid, LedgerError, limit } from "../kernel/errors.js";
-import { noteBytesMax, noteSignaturesMax } from "../kernel/limits.js";
+import { noteBytesMax, noteNameUnitsMax, noteSignaturesMax } from "../kernel/limits.js";
 import { isList } from "../kernel/members.js";
 import { isKeyName, parseVerifierKey } from "./note-keys.js";
 import type { SignerKey, VerifierKey } from "./note-keys.js";
@@ -38,8 +38,8 @@ export interface VerifiedSigner {
 /** Checks a note against the only keys that are trusted, and answers which of them signed it, in the order of `vkeys`.
  *  Lines of other signers, of other algorithms (cosignatures) too, are ignored; one wrong signature of a known signer
  *  refuses the note, wherever it stands. It says nothing about the text but that they signed it.
- *  Errors: `NOTE_INVALID`, `SIGNATURE_INVALID`, `SIGNER_UNKNOWN`; `LIMIT_EXCEEDED` for more than 100 signatures or
- *  1,000,000 bytes; `INVALID_ARGUMENT` for a key that is none, or two keys that share name and id. @public */
+ *  Errors: `NOTE_INVALID`, `SIGNATURE_INVALID`, `SIGNER_UNKNOWN`; `LIMIT_EXCEEDED` for more than 100 signatures,
+ *  1,000,000 bytes or 1,024 units of a name; `INVALID_ARGUMENT` for a key that is none, or two keys that share name and id. @public */
 export function verifyNote(text: string | Uint8Array, vkeys: readonly string[]): VerifiedSigner[] {
   const keys = parseVerifierKeys(vkeys, "vkeys");
   const note = parseNote(text);
@@ -118,6 +118,7 @@ function isNoteText(text: string): boolean {
 function parseSignature(line: string): NoteSignature {
   const [, name = "", encoded = ""] = /^— ([^ ]+) ([^ ]+)$/.exec(line) ?? [];
   const bytes = decodeBase64(encoded);
+  if (name.length > noteNameUnitsMax) throw limit("note name", "UTF-16 units", noteNameUnitsMax, name.length);
   if (!isKeyName(name) || bytes === null || bytes.length <= 4)
     throw malformed("lines of a dash, a name and a signature in base64 behind its last empty line", line);
   return { name, id: bytes.toString("hex", 0, 4), signature: bytes.subarray(4) };

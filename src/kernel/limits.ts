@@ -25,6 +25,8 @@ export const saltBytes: number = 32;
 /** A signed note, all of it. */
 export const noteBytesMax: number = 1_000_000;
 export const noteSignaturesMax: number = 100;
+/** The name in a line of signatures, and the first line of a checkpoint: they are shown wherever a note is spoken of. */
+export const noteNameUnitsMax: number = 1_024;
 /** Hashes of one proof in a file. A tree of 2^53 − 1 entries needs 54. */
 export const proofHashesMax: number = 63;
 

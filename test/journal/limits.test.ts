@@ -170,6 +170,7 @@ test("the limits are what FORMAT.md says", () => {
     saltBytes: limits.saltBytes,
     dedupeBytesMin: limits.dedupeBytesMin,
     noteBytesMax: limits.noteBytesMax,
+    noteNameUnitsMax: limits.noteNameUnitsMax,
     noteSignaturesMax: limits.noteSignaturesMax,
     proofHashesMax: limits.proofHashesMax,
   });
