@@ -7,7 +7,7 @@ import { verifyWorkersMax } from "./kernel/limits.js";
 import { parseInteger } from "./kernel/members.js";
 import { parseLocation } from "./store/sqlite/location.js";
 
-/** Entries a range: some 6 MiB of rows, and 2 MiB of proof. */
+/** Entries a range: some 6 MiB of rows, and a room of 0.7 MiB. */
 const rangeEntries = 16_384;
 /** Below this a thread takes longer to start than it saves. */
 const entriesMin = 100_000;

@@ -102,7 +102,6 @@ export class Stretch implements ProvingState {
   /** What was proved; null when nothing was. */
   finish(): ProvedStretch | null {
     const { from, next, room, streams } = this;
-    const types = this.types.takeUsed();
     if (next === from) return null;
     this.keepIds();
     const [first, end] = [from - room.from, next - room.from];
@@ -118,7 +117,7 @@ export class Stretch implements ProvingState {
         lasts: Float64Array.from(streams, ({ lastBefore }) => lastBefore ?? -1),
       },
       places: room.places.subarray(first, end),
-      types,
+      types: this.types.used(),
       ids: room.ids.subarray(first * idBytes, end * idBytes),
       times: room.times.subarray(first, end),
       nodes: this.nodes,

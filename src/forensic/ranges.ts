@@ -68,7 +68,7 @@ export interface ProvedStretch {
   };
   /** For each row the place of its stream among these. In the room of the range, as ids and times are. */
   readonly places: Uint32Array;
-  /** The types that occur. */
+  /** The types that occur in it, and those that occurred to the same worker before. */
   readonly types: readonly { readonly number: number; readonly name: string }[];
   /** The ids, 32 bytes each, and the times. */
   readonly ids: Uint8Array;

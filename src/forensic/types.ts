@@ -76,10 +76,9 @@ export class TypeTable {
     for (const type of this.byNumber.values()) if (type.name === name) type.used = true;
   }
 
-  /** The types that were used since it was asked last. */
-  takeUsed(): { readonly number: number; readonly name: string }[] {
+  /** The types that entries were seen to have. */
+  used(): { readonly number: number; readonly name: string }[] {
     const used = [...new Set(this.byNumber.values())].filter((type) => type.used);
-    for (const type of used) type.used = false;
     return used.map(({ number, name }) => ({ number, name }));
   }
 

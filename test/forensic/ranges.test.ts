@@ -90,20 +90,6 @@ describe("a journal of 1,000 entries", () => {
     expect(rows.entries.filter(({ stream }) => stream === ownStream).length).toBeGreaterThan(15);
   });
 
-  test("fits checkpoints of every kind of size, wherever it is cut", async () => {
-    const sizes = [1, 255, 256, 257, 300, 511, 512, 700, 768, 999, 1_000];
-    const ids = rows.entries.map(({ id }) => String(id));
-    const from = sizes.map((size) => {
-      const root = Buffer.from(merkleRoot(ids.slice(0, size)), "hex").toString("base64");
-      return `testing/woven\n${size}\n${root}\n`;
-    });
-    const anchored = await verify(arrayRawReader(rows), { from });
-
-    expect(anchored).toMatchObject({ verdict: "OK", findings: [], anchored: { to: 999 } });
-    for (const cut of [100, 256, 300, 512, 1_000])
-      expect((await verifyApart(rows, cut, { from })).report).toEqual(anchored);
-  });
-
   const cuts = Array.from({ length: 1_000 }, (_, index) => index + 1);
   test("cut anywhere gives the same report, and only the journal's own events are read again", async () => {
     const own = rows.entries.filter(({ stream }) => stream === ownStream).length;
@@ -115,6 +101,22 @@ describe("a journal of 1,000 entries", () => {
       expect(readHere).toBeLessThan(own + probes + 20);
     }
   });
+});
+
+test("checkpoints of every kind of size fit, wherever the journal is cut", async () => {
+  const journal = new RawJournal(start, "testing/long");
+  while (journal.next < 1_200) journal.append(start + journal.next, [{ stream: "log/1", type: "log.said" }]);
+  const { rows } = journal;
+  const sizes = [1, 255, 256, 257, 300, 511, 512, 700, 768, 1_100, 1_200];
+  const ids = rows.entries.map(({ id }) => String(id));
+  const from = sizes.map((size) => {
+    const root = Buffer.from(merkleRoot(ids.slice(0, size)), "hex").toString("base64");
+    return `testing/long\n${size}\n${root}\n`;
+  });
+  const whole = await verify(arrayRawReader(rows), { from });
+
+  expect(whole).toMatchObject({ verdict: "OK", findings: [], anchored: { to: 1_199 } });
+  for (const cut of [100, 256, 300, 512, 1_200]) expect((await verifyApart(rows, cut, { from })).report).toEqual(whole);
 });
 
 /** A change of a stored journal: a row that is gone, twice there, in another place, or not what it was. `cover`: an entry is
@@ -241,6 +243,7 @@ describe("what the first row of a range says of the time before is held against 
     ["another type in the text", fields({ type: "log.other" })],
     ["another stream before", (rows, at) => setColumns(rows, at, { before: at - 1 })],
     ["itself before", (rows, at) => setColumns(rows, at, { before: at })],
+    ["a position below 0 before", (rows, at) => setColumns(rows, at, { before: -1 })],
     ["nothing before", (rows, at) => setColumns(rows, at, { before: null })],
     [
       "a stream that is there twice",
@@ -277,14 +280,24 @@ describe("what the first row of a range says of the time before is held against 
     }
   });
 
-  test("behind an entry that says another position", async () => {
+  test("a content that is named in another way than before", async () => {
     const rows = journalRows();
-    editCovered(rows, 180, (entry) => Object.assign(entry, { seq: 179, tx: [179, 1] })); // alone in its stream for long
-    editCovered(rows, 300, (entry) => (entry["rev"] = Number(entry["rev"]) + 2));
-    setColumns(rows, 300, { rev: Number(rows.entries[300]!.rev) + 2 });
+    editCovered(rows, 230, (entry) => {
+      const { text } = entry["data"] as { text: { bytes: number } };
+      entry["data"] = { text, first: { ...(entry["data"] as { first: object }).first, bytes: text.bytes + 90 } };
+    });
     const whole = await verify(arrayRawReader(rows));
 
-    expect(whole.findings[0]).toMatchObject({ code: "E_SEQ", position: 180 });
+    expect(whole.findings[0]).toMatchObject({ code: "E_CONTENT_REFERENCE", position: 230, stream: "note/3" });
+    expect((await verifyApart(rows, 50)).report).toEqual(whole);
+  });
+
+  test("behind an entry that says another position", async () => {
+    const rows = journalRows();
+    editCovered(rows, 330, (entry) => Object.assign(entry, { seq: 329, tx: [329, 1] })); // the last one of its stream
+    const whole = await verify(arrayRawReader(rows));
+
+    expect(whole.findings[0]).toMatchObject({ code: "E_SEQ", position: 330 });
     expect((await verifyApart(rows, 50)).report).toEqual(whole);
   });
 
