@@ -42,6 +42,30 @@ test("an entry that became NULL is damage", async () => {
   await ledger.close();
 });
 
+// The same byte may make a number of it: a TypeError to every reader.
+test("an entry that became a number is damage to every reader", async () => {
+  const path = await damaged((database) => {
+    const table = database.prepare("SELECT sql FROM sqlite_schema WHERE name = 'entries'").pluck().get() as string;
+    const declare = (sql: string): void => {
+      database.unsafeMode(true);
+      database.pragma("writable_schema = ON");
+      database.prepare("UPDATE sqlite_schema SET sql = ? WHERE name = 'entries'").run(sql);
+      database.pragma("writable_schema = RESET");
+    };
+    declare(table.replace("entry TEXT NOT NULL", "entry ANY"));
+    database.exec("UPDATE entries SET entry = 7 WHERE seq = 1");
+    declare(table);
+  });
+  const ledger = await openLedger(path);
+
+  const damage = { code: "STORE_DAMAGED", details: { position: 1 } };
+  await expect(ledger.read().toArray()).rejects.toMatchObject(damage);
+  await expect(ledger.subscribe().next()).rejects.toMatchObject(damage);
+  await expect(ledger.erase(["ab".repeat(32)], { reason: "asked" })).rejects.toMatchObject(damage);
+  expect(await ledger.verify()).toMatchObject({ exitCode: 1, firstBad: 1 });
+  await ledger.close();
+});
+
 // A journal with a head and without its first entry was taken for a bug of ours.
 test("a first entry that is gone is damage", async () => {
   const path = await damaged((database) => void database.exec("DELETE FROM entries WHERE seq = 0"));

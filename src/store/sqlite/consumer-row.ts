@@ -1,13 +1,13 @@
 import type { Claim } from "../../kernel/claim.js";
 import { isDigest } from "../../kernel/digest.js";
-import { LedgerError } from "../../kernel/errors.js";
+import { describe, LedgerError } from "../../kernel/errors.js";
 import { generationMax, nameUnitsMax } from "../../kernel/limits.js";
 import { parseKey } from "../../kernel/names.js";
 import type { ConsumerRow } from "../../journal/store.js";
 
 /** A consumer as the statements select it. */
 export type ConsumerColumns = [
-  name: string,
+  name: unknown,
   position: number,
   id: string,
   incarnation: number,
@@ -24,6 +24,8 @@ export function toConsumer(
   [name, position, id, incarnation, generation, claim]: ConsumerColumns,
   path: string,
 ): ConsumerRow {
+  // One changed byte of a row's header makes it a NULL or a number.
+  if (typeof name !== "string") throw damaged(describe(name), path, "name");
   const parsed = claim === null ? null : parseClaim(claim);
   if (parsed === undefined) throw damaged(name, path, "claim");
   for (const [column, value, min, max] of [
@@ -35,7 +37,7 @@ export function toConsumer(
   return { name, position, id: id === "" ? null : id, incarnation, generation, claim: parsed };
 }
 
-/** The claim; undefined when the text is not one. */
+/** The claim; undefined when it is none, or no text. */
 function parseClaim(text: string): Claim | undefined {
   try {
     const { holder, generation, tokenHash, acquiredAt, expiresAt } = JSON.parse(text) as Record<keyof Claim, unknown>;

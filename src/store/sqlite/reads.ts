@@ -1,4 +1,4 @@
-import { LedgerError } from "../../kernel/errors.js";
+import { describe, LedgerError } from "../../kernel/errors.js";
 import type {
   ConsumerRow,
   ContentRow,
@@ -99,9 +99,9 @@ export class SqliteReads implements StoreReads {
 
   async checkpoints(sizeMax: number | null, limit: number): Promise<readonly StoredCheckpoint[]> {
     return this.read((statements) => {
-      const rows = statements.checkpoints.all(sizeMax ?? Number.MAX_SAFE_INTEGER, limit) as [number, string | null][];
+      const rows = statements.checkpoints.all(sizeMax ?? Number.MAX_SAFE_INTEGER, limit) as [number, unknown][];
       return rows.map(([size, note]) => {
-        if (note === null) throw damaged(this.path, `checkpoint ${size} has no note`);
+        if (typeof note !== "string") throw damaged(this.path, `checkpoint ${size} has no note`);
         return { size, note };
       });
     });
@@ -132,16 +132,17 @@ export class SqliteReads implements StoreReads {
 
 // Rows as the statements select them. The tables are STRICT and their shape was checked, so the classes hold.
 type HeadColumns = [seq: number, id: string, at: number, skew: number, contents: number | null];
-// NOT NULL does not: SQLite does not look for it again when it reads, and one changed byte of a row makes a NULL.
-type EntryColumns = [seq: number, id: string, entry: string | null];
+// But one changed byte of a row's header turns a value into NULL or into one of another class, whatever the table says of
+// it: SQLite does not look again when it reads.
+type EntryColumns = [seq: number, id: string, entry: unknown];
 type ContentColumns = [
   n: number,
   digest: string,
-  media: string | null,
-  salt: Buffer | null,
+  media: unknown,
+  salt: unknown,
   plain: string | null,
-  erased: number | null,
-  bytes: Buffer | null,
+  erased: unknown,
+  bytes: unknown,
 ];
 
 /** The head as the connection sees it. */
@@ -168,11 +169,15 @@ function readEntry(statements: ReadStatements, position: number): StoredEntry | 
 }
 
 function toEntry(statements: ReadStatements, [seq, id, entry]: EntryColumns): StoredEntry {
-  if (entry === null)
-    throw new LedgerError("STORE_DAMAGED", `event #${seq} is damaged: it must have an entry, found NULL`, {
-      details: { position: seq, field: "entry" },
-      hint: "run `runledger verify` on it",
-    });
+  if (typeof entry !== "string")
+    throw new LedgerError(
+      "STORE_DAMAGED",
+      `event #${seq} is damaged: it must have an entry, found ${describe(entry)}`,
+      {
+        details: { position: seq, field: "entry" },
+        hint: "run `runledger verify` on it",
+      },
+    );
   if (!entry.includes("\ufffd")) return { seq, id, entry };
   const row = statements.entryBytes.get(seq) as [Buffer] | undefined;
   if (row !== undefined) return { seq, id, entry: row[0] };
@@ -183,8 +188,8 @@ function toEntry(statements: ReadStatements, [seq, id, entry]: EntryColumns): St
 }
 
 function toContent([n, digest, media, salt, plain, erased, bytes]: ContentColumns, path: string): StoredContent {
-  if (erased !== null) return { n, digest, erased };
-  if (media === null || salt === null || bytes === null)
+  if (typeof erased === "number") return { n, digest, erased };
+  if (erased !== null || typeof media !== "string" || !Buffer.isBuffer(salt) || !Buffer.isBuffer(bytes))
     throw damaged(path, `content ${n} is neither whole nor erased`);
   return { n, digest, media, salt, bytes, plain: plain === "" ? null : plain };
 }
