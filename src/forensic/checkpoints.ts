@@ -243,7 +243,7 @@ function keysOf(epochs: Epochs | null): VerifierKey[] {
   return [...keys].map((key) => parseVerifierKey(key, "key"));
 }
 
-/** A verifier key by its name and id. */
+/** A verifier key by its name and id; its base64 may have a + too. */
 function shortKey(key: string): string {
-  return key.slice(0, key.lastIndexOf("+"));
+  return key.split("+", 2).join("+");
 }

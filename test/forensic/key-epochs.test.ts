@@ -188,6 +188,15 @@ describe("T40 T60 checkpoints that the keys of the journal do not explain", () =
     expect(report.anchored.to).toBe(codes.length === 0 ? size - 1 : null);
   });
 
+  test("are named by name and id, whatever is in the key", async () => {
+    const numbers = Array.from({ length: 40 }, (_, number) => keyOf(number));
+    const plus = numbers.find(({ verifier }) => verifier.text.split("+").length > 3)!;
+    const rows = journalWith(plus, []);
+    const { findings } = await verifyRows(stored([[100, stranger]], rows));
+
+    expect(findings).toMatchObject([{ code: "E_KEY_EPOCH", want: `${origin}+${plus.verifier.id}` }]);
+  });
+
   test("the change of keys left out: what the new key signed is not explained", async () => {
     const rows = journalWith(one, []);
 
