@@ -45,9 +45,10 @@ export async function verify(reader: RawReader, options: VerifyOptions = {}): Pr
 
 /** With the help that there is, and again without it where that does not get through. */
 async function check(reader: RawReader, settings: Settings): Promise<Checked> {
-  const { level, workers: start, onProgress } = settings;
+  const { level, workers: start } = settings;
   const isFull = level === "full";
-  const size = isFull && (start !== null || onProgress !== undefined) ? await sizeOf(reader) : 0;
+  // Asked for whoever wants it or not: what SQLite says of a page that is destroyed depends on what was read before it.
+  const size = isFull ? await sizeOf(reader) : 0;
   const workers = isFull && !reader.copied ? (start?.(size) ?? null) : null;
   try {
     const checked = workers === null ? null : await new Verification(reader, settings, size).run(workers);
