@@ -387,9 +387,9 @@ describe.each(["memory", "sqlite"] as const)("the stored tree, on %s", (store) =
   });
 
   const whole = process.env["RUNLEDGER_LONG"] !== undefined;
-  test.runIf(whole || store === "sqlite")(
-    "has the roots around 65,536 entries, where the second level begins",
-    async () => {
+  // By default on one store: filling it takes seconds.
+  if (whole || store === "sqlite") {
+    test("has the roots around 65,536 entries, where the second level begins", async () => {
       const ledger = await open(await openStore(store), { origin });
       for (let size = 9_000; size < 66_000; size += 9_000) await grow(ledger, size);
       await grow(ledger, 66_000);
@@ -407,8 +407,8 @@ describe.each(["memory", "sqlite"] as const)("the stored tree, on %s", (store) =
         const old = rootOf(leaves.slice(0, 4_095));
         expect(acceptsConsistency(4_095, old, size, root, proof.map(Buffer.from))).toBe(true);
       }
-    },
-  );
+    });
+  }
 });
 
 describeStores("a proof", (openOne) => {

@@ -91,36 +91,34 @@ test("threads verify one position while another process appends", { timeout: 120
   expect(sizes[1]).toBeGreaterThan(sizes[0]!);
 });
 
-test.runIf(process.env.RUNLEDGER_LONG === "1")(
-  "3 million entries in 30,000 streams are verified in bounded memory, by one thread and by two",
-  async () => {
-    const large = join(directory, "large.ledger");
-    const ledger = await openLedger(large);
-    const event = (number: number): NewEvent => ({
-      type: "job.stepFinished",
-      data: {
-        attempt: 1,
-        durationMs: number % 5_000,
-        output: "0123456789abcdef".repeat(4),
-        step: `step-${number % 997}`,
-      },
-    });
-    for (let first = 1; first < 3_000_000; first += 1_000)
-      await ledger.append(
-        Array.from({ length: 10 }, (_stream, place) => ({
-          stream: `job/${Math.floor(first / 1_000)}-${place}`,
-          events: Array.from({ length: 100 }, (_event, index) => event(first + place * 100 + index)),
-        })),
-      );
-    await ledger.close();
+const many = process.env.RUNLEDGER_LONG === "1" ? 3_000_000 : 300_000;
+test(`${many} entries in ${many / 100} streams are verified in bounded memory, by one thread and by two`, async () => {
+  const large = join(directory, "large.ledger");
+  const ledger = await openLedger(large);
+  const event = (number: number): NewEvent => ({
+    type: "job.stepFinished",
+    data: {
+      attempt: 1,
+      durationMs: number % 5_000,
+      output: "0123456789abcdef".repeat(4),
+      step: `step-${number % 997}`,
+    },
+  });
+  for (let first = 1; first < many; first += 1_000)
+    await ledger.append(
+      Array.from({ length: 10 }, (_stream, place) => ({
+        stream: `job/${Math.floor(first / 1_000)}-${place}`,
+        events: Array.from({ length: 100 }, (_event, index) => event(first + place * 100 + index)),
+      })),
+    );
+  await ledger.close();
 
-    const [alone, together] = [await verifier(large, "1"), await verifier(large, "2")];
-    process.stdout.write(`peak memory: ${alone.peakMiB} MiB in one thread, ${together.peakMiB} MiB with two\n`);
-    rmSync(large);
+  const [alone, together] = [await verifier(large, "1"), await verifier(large, "2")];
+  process.stdout.write(`peak memory: ${alone.peakMiB} MiB in one thread, ${together.peakMiB} MiB with two\n`);
+  rmSync(large);
 
-    expect(alone).toMatchObject({ threads: 0, report: { verdict: "OK", size: 3_000_001 } });
-    expect(together).toMatchObject({ threads: 2, report: { verdict: "OK", size: 3_000_001 } });
-    expect(alone.peakMiB).toBeLessThan(300);
-    expect(together.peakMiB).toBeLessThan(300);
-  },
-);
+  expect(alone).toMatchObject({ threads: 0, report: { verdict: "OK", size: many + 1 } });
+  expect(together).toMatchObject({ threads: 2, report: { verdict: "OK", size: many + 1 } });
+  expect(alone.peakMiB).toBeLessThan(300);
+  expect(together.peakMiB).toBeLessThan(300);
+});
