@@ -80,13 +80,20 @@ function shownOf(value: ContentValue): unknown {
   return value.media === jsonMedia ? JSON.parse(text) : text;
 }
 
+/** Hooks that are at work now: one that appends would be asked about that, and append again, until the stack ends. */
+const asked = new Set<Redact>();
+
 function ask(redact: Redact, value: unknown, where: RedactionPlace): unknown {
+  if (asked.has(redact)) throw failed(where.path, "record nothing while it is asked", "that it did");
   let redacted: unknown;
+  asked.add(redact);
   try {
     redacted = redact(value, where);
   } catch {
     // Whatever it says may quote the value; a cause would carry it into the host's log.
     throw failed(where.path, "return", "that it threw");
+  } finally {
+    asked.delete(redact);
   }
   if (!types.isPromise(redacted)) return redacted;
   abandon(redacted);

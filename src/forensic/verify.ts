@@ -2,6 +2,7 @@
  *  Invariants: it writes nothing; it shares the format code with the writer and nothing else; what the store itself says
  *  is wrong comes before any verdict on content; a damaged page ends the reading, never the report. */
 import { invariant, LedgerError } from "../kernel/errors.js";
+import { abandon } from "../kernel/promises.js";
 import type { RawEntry, RawProblem, RawReader } from "../journal/raw-reader.js";
 import { Checkpoints } from "./checkpoints.js";
 import type { JournalRead } from "./checkpoints.js";
@@ -79,7 +80,7 @@ function growing(onProgress: Settings["onProgress"]): Settings["onProgress"] {
     ((progress) => {
       if (progress.done <= shown[progress.phase]) return;
       shown[progress.phase] = progress.done;
-      onProgress(progress);
+      abandon(onProgress(progress));
     })
   );
 }

@@ -76,3 +76,13 @@ test("a schema whose issue has no message that can be read refuses the append", 
   });
   await ledger.close();
 });
+
+test("progress of a verification that is told to a promise leaves no rejection behind", async () => {
+  const ledger = await openLedger("memory:");
+  await ledger.append("note/1", [{ type: "note.added" }]);
+
+  expect(await ledger.verify({ onProgress: broken })).toMatchObject({ verdict: "OK" });
+
+  await expectNothingUnheard();
+  await ledger.close();
+});

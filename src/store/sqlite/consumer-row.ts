@@ -60,7 +60,7 @@ function damaged(name: string, path: string, column: string): LedgerError {
     `the ${column} of consumer ${JSON.stringify(name.slice(0, nameUnitsMax))} in ${path} cannot be read`,
     {
       details: { path, consumer: name, column },
-      hint: "run `runledger verify` on it, then reset the consumer",
+      hint: "reset the consumer, or forget it: its place is no part of the journal",
     },
   );
 }
