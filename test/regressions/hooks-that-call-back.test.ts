@@ -8,7 +8,7 @@ test("a redaction that records something is refused, and nothing is written", as
   const ledger = await openLedger("memory:", {
     redact: (value) => {
       const append = ledger.append("note/inner", [{ type: "note.added", data: {} }]);
-      inner.push(append.catch((error: LedgerError) => error.code));
+      inner.push(append.catch((error: unknown) => (error as LedgerError).code));
       return value;
     },
   });
