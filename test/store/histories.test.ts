@@ -97,8 +97,8 @@ async function besides(transaction: StoreTransaction, { erase, checkpoint, consu
   }
   if (consumer === null) return;
   if (consumer < 0) return transaction.deleteConsumer(`c${-consumer}`);
-  const claim = { holder: "h", generation: head.seq, tokenHash: "0".repeat(64), acquiredAt: 1, expiresAt: 2 };
-  const row = { name: `c${consumer}`, position: head.seq, id: head.id, incarnation: 1, generation: head.seq };
+  const claim = { holder: "h", generation: head.seq + 1, tokenHash: "0".repeat(64), acquiredAt: 1, expiresAt: 2 };
+  const row = { name: `c${consumer}`, position: head.seq, id: head.id, incarnation: 1, generation: head.seq + 1 };
   await transaction.putConsumer({ ...row, claim: consumer === 0 ? null : claim });
 }
 
