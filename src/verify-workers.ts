@@ -7,24 +7,27 @@ import { verifyWorkersMax } from "./kernel/limits.js";
 import { parseInteger } from "./kernel/members.js";
 import { parseLocation } from "./store/sqlite/location.js";
 
-/** Entries a range: some 6 MiB of rows, and a room of 0.7 MiB. */
-const rangeEntries = 16_384;
+/** Entries a range: some 3 MiB of rows, and a room of 0.4 MiB. */
+const rangeEntries = 8_192;
+const gapEntriesMax = 65_536;
 /** Below this a thread takes longer to start than it saves. */
 const entriesMin = 100_000;
 /** A page of 512 entries of the largest size takes 64 MiB at most. */
-const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16 };
+const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32 };
 
-/** Starts so many threads for the ledger file at a path when `verify` has enough for them to do: pass it as `workers`. One
- *  is none: then everything is done where `verify` was called. @public */
+/** Starts threads for the ledger file at a path when `verify` has enough for them to do: pass it as `workers`. `count` is how
+ *  many check entries at the same time, that in which `verify` was called included: with 2 it starts one, with 1 none.
+ *  @public */
 export function verifyWorkers(path: string, count: number): StartRangeWorkers {
   const location = parseLocation(path);
   parseInteger(count, "count", 1, verifyWorkersMax);
-  return (entries) => (count === 1 || entries < entriesMin ? null : new Threads(location, count));
+  return (entries) => (count === 1 || entries < entriesMin ? null : new Threads(location, count - 1));
 }
 
 class Threads implements RangeWorkers {
   readonly count: number;
   readonly rangeEntries: number = rangeEntries;
+  readonly gapEntriesMax: number = gapEntriesMax;
   private readonly threads: readonly Thread[];
   private closing: Promise<void> | null = null;
 

@@ -1,17 +1,17 @@
-/** The pass over the entries with help: ranges are proved by workers, joined in order by the caller's thread, and the few
- *  rows between what they proved are looked at by that thread itself.
+/** The pass over the entries with help: ranges that lie ahead are proved by workers and joined in order by the caller's
+ *  thread, which checks itself what lies between them.
  *  Invariants: findings are made in one place and in the order of the journal, so a report does not tell how many worked
  *  on it; what does not join is nobody's to explain here: the caller starts over without help; proofs that wait are few. */
 import { LedgerError } from "../kernel/errors.js";
 import type { RawEntry } from "../journal/raw-reader.js";
 import type { PassState } from "./pass.js";
 import { joinStretch } from "./ranges-join.js";
+import { RangePlan } from "./ranges-plan.js";
 import { makeRoom } from "./ranges.js";
-import type { ProvedRange, RangeProof, RangeWorkers } from "./ranges.js";
+import type { EntryRange, ProvedRange, RangeProof, RangeWorkers } from "./ranges.js";
 
 /** Ranges that are proved or wait to be joined, for each worker. */
-const rangesAhead = 3;
-
+const roomsPerWorker = 4;
 /** Rows that are looked at here are read in pages of at most so many. */
 const rowsPerRead = 512;
 
@@ -32,21 +32,37 @@ export interface JoiningPass {
   readonly onJoined: (entries: number) => void;
 }
 
+/** A range that a worker was asked for. */
+interface AskedRange {
+  readonly from: number;
+  readonly to: number;
+  readonly room: SharedArrayBuffer;
+  /** Null when whoever took it is gone. */
+  readonly proof: Promise<RangeProof | null>;
+}
+
 export class RangePass {
   private readonly workers: RangeWorkers;
   private readonly journey: Journey;
-  /** What is being proved, in the order of the entries; nothing is when whoever took it is gone. */
-  private readonly proofs: Promise<RangeProof>[] = [];
-  private readonly rooms: readonly SharedArrayBuffer[];
-  private asked = 0;
+  private readonly plan: RangePlan;
+  /** Those that are not joined, in the order of the entries. */
+  private readonly asked: AskedRange[] = [];
+  private readonly rooms: SharedArrayBuffer[];
+  /** How many are being proved. */
+  private proving = 0;
+  /** The one that is waited for. */
+  private awaited: AskedRange | undefined;
+  private position = 0;
+  /** Entries that were checked here. */
+  private own = 0;
 
   /** Asks for the first ranges at once. */
   constructor(workers: RangeWorkers, journey: Journey) {
+    const { count, rangeEntries, gapEntriesMax } = workers;
     this.workers = workers;
     this.journey = journey;
-    // One for each that is being proved, and one for that which is being joined.
-    const rooms = Math.min(workers.count * rangesAhead, Math.ceil(journey.size / workers.rangeEntries)) + 1;
-    this.rooms = Array.from({ length: rooms }, () => makeRoom(workers.rangeEntries));
+    this.plan = new RangePlan({ size: journey.size, rangeEntries, gapEntriesMax });
+    this.rooms = Array.from({ length: count * roomsPerWorker }, () => makeRoom(rangeEntries));
     this.ask();
   }
 
@@ -58,12 +74,12 @@ export class RangePass {
       signal?.addEventListener("abort", () => reject(stoppedBy(signal)), { once: true, signal: ended.signal });
     });
     try {
-      for (let to = 0; to < size;) {
-        to = Math.min(to + this.workers.rangeEntries, size);
+      while (this.position < size) {
         if (signal?.aborted === true) throw stoppedBy(signal);
-        const proof = await Promise.race([this.proofs.shift()!, stopped]);
-        this.ask();
-        if (!(await take(pass, proof, to))) return false;
+        const [range] = this.asked;
+        const here = range?.from === this.position;
+        const went = here ? await this.join(pass, range, stopped) : await this.lookAtPage(pass, range?.from ?? size);
+        if (!went) return false;
       }
       return true;
     } catch (error) {
@@ -74,14 +90,47 @@ export class RangePass {
     }
   }
 
+  /** Takes the range that comes now; looks at it here when nobody proved it. */
+  private async join(pass: JoiningPass, range: AskedRange, stopped: Promise<never>): Promise<boolean> {
+    this.awaited = range;
+    const proof = await Promise.race([range.proof, stopped]);
+    const went = proof === null ? await lookAt(pass, range.to) : await take(pass, proof, range.to);
+    this.position = pass.state.next;
+    this.asked.shift();
+    this.rooms.push(range.room);
+    this.ask();
+    return went;
+  }
+
+  private async lookAtPage(pass: JoiningPass, until: number): Promise<boolean> {
+    const from = this.position;
+    const went = await lookAt(pass, Math.min(until, from + rowsPerRead - (from % rowsPerRead)));
+    this.position = pass.state.next;
+    this.own += this.position - from;
+    return went;
+  }
+
   private ask(): void {
-    const { workers, proofs, rooms } = this;
-    const { size, now } = this.journey;
-    while (this.asked * workers.rangeEntries < size && proofs.length < workers.count * rangesAhead) {
-      const from = this.asked * workers.rangeEntries;
-      const to = Math.min(from + workers.rangeEntries, size);
-      const room = rooms[this.asked++ % rooms.length]!;
-      proofs.push(workers.prove({ from, to, now, room }).catch(() => ({ stretches: null })));
+    while (this.proving < this.workers.count && this.rooms.length > 0) {
+      const ahead = this.asked.reduce((sum, { from, to }) => sum + to - from, 0);
+      const next = this.plan.next(this.position, ahead);
+      if (next === null) return;
+      const room = this.rooms.pop()!;
+      this.proving++;
+      this.asked.push({ ...next, room, proof: this.prove({ ...next, now: this.journey.now, room }) });
+    }
+  }
+
+  private async prove(range: EntryRange): Promise<RangeProof | null> {
+    const before = this.own;
+    try {
+      const proof = await this.workers.prove(range);
+      this.proving--;
+      this.plan.learn(this.own - before, this.awaited?.from === range.from);
+      this.ask();
+      return proof;
+    } catch {
+      return null; // it counts as being proved for ever: nobody is asked again
     }
   }
 }

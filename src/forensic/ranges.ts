@@ -92,6 +92,8 @@ export interface RangeWorkers {
   readonly count: number;
   /** How many entries a range has. */
   readonly rangeEntries: number;
+  /** How many entries the caller's thread checks at most between two ranges; 0: it leaves all to the workers. */
+  readonly gapEntriesMax: number;
   /** Rejects when whoever took it is gone. Ranges may be asked for ahead; each worker takes them in the order of asking. */
   prove(range: EntryRange): Promise<RangeProof>;
   /** Ends them; what was asked for and not answered is rejected. Closing twice is a no-op. */

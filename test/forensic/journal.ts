@@ -124,12 +124,18 @@ export async function verifyRows(rows: RawRows, options: VerifyOptions = {}): Pr
   return quickly;
 }
 
-/** Workers that prove ranges of rows in this thread, and hand over what they proved as threads do. */
-export function rangesOf(rows: RawRows, rangeEntries: number, options: ArrayRawReaderOptions = {}): RangeWorkers {
+/** Workers that prove ranges of rows in this thread, and hand over what they proved as threads do. All is left to them,
+ *  unless gaps are asked for. */
+export function rangesOf(
+  rows: RawRows,
+  rangeEntries: number,
+  options: ArrayRawReaderOptions & { readonly gapEntriesMax?: number } = {},
+): RangeWorkers {
   const prover = RangeProver.open(arrayRawReader(rows, options));
   return {
     count: 2,
     rangeEntries,
+    gapEntriesMax: options.gapEntriesMax ?? 0,
     prove: async (range) => structuredClone(await (await prover).prove(range)),
     close: async () => {},
   };
