@@ -34,6 +34,20 @@ describe("verify", () => {
     expect(await call(["verify", file, "--json"])).toEqual(await call(["verify", file, "--json"]));
   });
 
+  test("says the same with any number of threads, and takes no number that is none", async () => {
+    const file = await ledgerWith(5);
+    const alone = await call(["verify", file, "--workers", "1", "--json"]);
+
+    expect(alone.code).toBe(0);
+    expect(await call(["verify", file, "--workers", "2", "--json"])).toEqual(alone);
+    expect(await call(["verify", file, "--json"])).toEqual(alone);
+    for (const count of ["0", "65", "two"]) {
+      const done = await call(["verify", file, "--workers", count]);
+      expect(done).toMatchObject({ code: 2, stdout: "" });
+      expect(done.stderr).toContain("--workers must be a whole number from 1 to 64");
+    }
+  });
+
   test("ends with 1 for a changed entry and names the event", async () => {
     const file = await ledgerWith(20);
     damage(file, "UPDATE entries SET entry = replace(entry, '\"number\":7', '\"number\":8') WHERE seq = 7");

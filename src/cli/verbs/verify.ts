@@ -46,7 +46,7 @@ export function addVerify(program: Command, line: CommandLine): void {
     .option("--full", "everything (default)")
     .option(
       "--workers <n>",
-      "threads that check a large ledger (default: 2 where there are processors for them)",
+      "threads that check a large ledger, the main one included (default: 2 where there are processors)",
       wholeNumber("--workers", 1, 64),
     )
     .option("--from <file>", "a checkpoint that was kept elsewhere; - is standard input; may be repeated", collect)
