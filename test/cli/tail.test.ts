@@ -120,7 +120,11 @@ describe("tail", () => {
     const following = tail(file, "--json", "-n", "0");
     const shown = new AbortController();
     const writing = (async () => {
-      for (let number = 6; !shown.signal.aborted; number++) await append(file, "log/a", numbered(number));
+      // Each append opens the file and folds it on closing: a reader that starts needs a moment between two of them.
+      for (let number = 6; !shown.signal.aborted; number++) {
+        await append(file, "log/a", numbered(number));
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
     })();
 
     const [first] = numbersOf(await following.lines(1));
