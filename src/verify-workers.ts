@@ -10,8 +10,8 @@ import { parseLocation } from "./store/sqlite/location.js";
 /** Entries a range: some 3 MiB of rows, and a room of 0.4 MiB. */
 const rangeEntries = 8_192;
 const gapEntriesMax = 65_536;
-/** Below this a thread takes longer to start than it saves. */
-const entriesMin = 100_000;
+/** Below this a thread takes about as long to start as it saves. */
+const entriesMin = 200_000;
 /** A page of 512 entries of the largest size takes 64 MiB at most. */
 const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32 };
 

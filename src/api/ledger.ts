@@ -28,7 +28,7 @@ import type { VerifyOptions, VerifyReport } from "../forensic/verify.js";
 /** As `verify` of `runledger/forensic`, with threads by their number. @public */
 export interface LedgerVerifyOptions extends Omit<VerifyOptions, "workers"> {
   /** How many threads check entries, this one included, 1 to 64; the report is the same. Others are started for a journal of
-   *  100,000 entries and more. Default 1: everything is done here. */
+   *  200,000 entries and more. Default 1: everything is done here. */
   readonly workers?: number;
 }
 

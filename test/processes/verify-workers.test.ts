@@ -7,7 +7,7 @@ import { content, openLedger } from "../../src/index.js";
 import type { EventReference, NewEvent, VerifyReport } from "../../src/index.js";
 import { runChild, startChild } from "./child.js";
 
-const entries = 120_001;
+const entries = 200_001;
 const directory = mkdtempSync(join(tmpdir(), "ranges-"));
 const path = join(directory, "state.ledger");
 
@@ -30,7 +30,7 @@ async function verifier(...args: readonly string[]): Promise<Told> {
 beforeAll(async () => {
   const ledger = await openLedger(path);
   let cause: EventReference | undefined;
-  for (let tx = 0; tx < 120; tx++) {
+  for (let tx = 0; tx < 200; tx++) {
     const streams = Array.from({ length: 10 }, (_each, place) => ({
       stream: `log/${(tx * 7 + place) % 40}`,
       events: Array.from({ length: 100 }, (_line, line) => ({
