@@ -6,6 +6,27 @@ export function exitCodeOfInterrupt(signal: Interrupt): number {
   return signal === "SIGINT" ? 130 : 143;
 }
 
+/** A signal that is aborted by the first interrupt, and which one that was; null as long as there was none. */
+export interface Interruptible {
+  readonly signal: AbortSignal;
+  readonly interrupt: Interrupt | null;
+}
+
+/** Runs work that the first interrupt aborts. */
+export async function interruptibly<Result>(work: (state: Interruptible) => Promise<Result>): Promise<Result> {
+  const controller = new AbortController();
+  const state: { signal: AbortSignal; interrupt: Interrupt | null } = { signal: controller.signal, interrupt: null };
+  const stop = onInterrupt((interrupt) => {
+    state.interrupt = interrupt;
+    controller.abort();
+  });
+  try {
+    return await work(state);
+  } finally {
+    stop();
+  }
+}
+
 /** Hears of the first interrupt. Returns how to stop listening. */
 export function onInterrupt(hear: (signal: Interrupt) => void): () => void {
   const stop = (): void => {

@@ -169,9 +169,9 @@ export class Consumer {
 export async function forgetConsumer(source: ConsumerSource, name: string): Promise<void> {
   let deleted = false;
   // A row that cannot be read can be forgotten too.
-  const refused = await writeConsumer(source, { name, reset: true }, async ({ transaction, owned, at }) => {
+  const refused = await writeConsumer(source, { name, reset: true }, async ({ transaction, row, owned, at }) => {
     if (isLive(owned.claim, at)) return ownerActive(name, owned.claim!);
-    if (!(await isKept(transaction, name))) {
+    if (row === null && !(await isDamaged(transaction, name))) {
       // A commit without an answer was one after all.
       if (deleted) return null;
       return new LedgerError("NOT_FOUND", `consumer ${JSON.stringify(name)} must be known, found none of this name`, {
@@ -185,10 +185,11 @@ export async function forgetConsumer(source: ConsumerSource, name: string): Prom
   if (refused !== null) throw refused;
 }
 
-/** Is there a row, readable or not? */
-async function isKept(reads: StoreReads, name: string): Promise<boolean> {
+/** Is there a row that cannot be read, where none was read? */
+async function isDamaged(reads: StoreReads, name: string): Promise<boolean> {
   try {
-    return (await reads.consumer(name)) !== null;
+    await reads.consumer(name);
+    return false;
   } catch (error) {
     if (error instanceof LedgerError && error.code === "STORE_DAMAGED") return true;
     throw error;

@@ -1,5 +1,6 @@
 /** The question whether a store still holds what a checkpoint that was kept elsewhere says. A file that was put back from
  *  a copy is sound in itself; only who remembers more can tell. */
+import { hexOf } from "../kernel/digest.js";
 import { LedgerError } from "../kernel/errors.js";
 import { incarnationOf } from "../journal/checkpoint.js";
 import type { Checkpoint } from "../journal/checkpoint.js";
@@ -12,7 +13,7 @@ export async function requireAtLeast(reads: StoreReads, origin: string, expected
   if (incarnationOf(expected.origin, origin) === null) throw rolledBack("origin", expected.origin, origin);
   const entries = ((await reads.head())?.seq ?? -1) + 1;
   if (entries < expected.size) throw rolledBack("entries", expected.size, entries);
-  const [root, found] = [Buffer.from(expected.root).toString("hex"), await rootAt(expected.size, storedTree(reads))];
+  const [root, found] = [hexOf(expected.root), await rootAt(expected.size, storedTree(reads))];
   if (found !== root) throw rolledBack("root", root, found, expected.size);
 }
 

@@ -12,6 +12,7 @@ import type { Areas } from "./areas.js";
 import { Batch } from "./batch.js";
 import { beginWithin, isBusy, pause } from "./begin.js";
 import { Known } from "./known.js";
+import { readOwnEvents } from "./own-events.js";
 import { Queue } from "./queue.js";
 import type { Queued, Settle, Staged } from "./queue.js";
 import { StreamHeads } from "./stream-heads.js";
@@ -219,21 +220,10 @@ export class Writer {
     if (last === undefined || last === null)
       throw new LedgerError("STORE_DAMAGED", `the head must be at position ${head.seq}, found nothing there`);
     decodeStored(last);
-    const [journal] = await reads.streamHeads([journalStream]);
-    const journalEnd = journal?.rev ?? 0;
-    while (this.journalRevision < journalEnd) {
-      const page = await reads.streamEntries(journalStream, this.journalRevision + 1, 1_000);
-      if (page.length === 0)
-        throw new LedgerError(
-          "STORE_DAMAGED",
-          `${journalStream} must reach revision ${journalEnd}, found ${this.journalRevision}`,
-        );
-      for (const stored of page) {
-        const { fields } = decodeStored(stored);
-        if (fields.type === "area.defined") this.options.areas.record(parseAreaDefined(fields.data));
-        this.journalRevision = fields.rev;
-      }
-    }
+    await readOwnEvents(reads, this.journalRevision, ({ type, rev, data }) => {
+      if (type === "area.defined") this.options.areas.record(parseAreaDefined(data));
+      this.journalRevision = rev;
+    });
     if (head.id !== this.timeOf) {
       this.time = { at: head.at, clock: head.at - head.skew, seen: this.options.clock.monotonic(), own: false };
       this.timeOf = head.id;

@@ -1,6 +1,7 @@
 /** What a proof in a file shows, without the ledger that it came from.
  *  Invariant: nothing is believed but what the caller brings: the key, the bytes of the entry, the checkpoint that was kept.
  *  What was not brought is said to be unchecked, and never counted as right. */
+import { hexOf } from "../kernel/digest.js";
 import { LedgerError } from "../kernel/errors.js";
 import { checkMembers } from "../kernel/members.js";
 import { incarnationOf, parseCheckpoint } from "../journal/checkpoint.js";
@@ -77,7 +78,7 @@ function conclude(
     exitCode: failed ? 1 : verdict === "VERIFIED" ? 0 : 3,
     position,
     from,
-    checkpoint: { origin, size, root: Buffer.from(root).toString("hex") },
+    checkpoint: { origin, size, root: hexOf(root) },
     checks,
   };
 }

@@ -4,6 +4,7 @@ import { parseNote } from "../journal/note.js";
 import type { NoteSignature } from "../journal/note.js";
 import type { VerifierKey } from "../journal/note-keys.js";
 import type { RawCheckpoint, RawReader } from "../journal/raw-reader.js";
+import { hexOf } from "../kernel/digest.js";
 import { LedgerError } from "../kernel/errors.js";
 
 const rowsPerRead = 256;
@@ -25,7 +26,7 @@ export interface NotedCheckpoint {
 export function readCheckpoint(note: string): NotedCheckpoint {
   const { origin, size, root } = parseCheckpoint(note);
   const { text, signatures } = note.includes("\n\n") ? parseNote(note) : { text: "", signatures: [] };
-  return { note, origin, size, root: Buffer.from(root).toString("hex"), text, signatures };
+  return { note, origin, size, root: hexOf(root), text, signatures };
 }
 
 /** Reads it, or says why it is none. */

@@ -1,6 +1,7 @@
 /** What anybody can check without the journal: a root, that an entry is in a tree, that a tree is where another begins.
  *  Hashes are bytes here, as they are in files. Nothing is returned: what does not throw is proved. */
 import { types } from "node:util";
+import { hexOf } from "../kernel/digest.js";
 import { describe, invalid, LedgerError } from "../kernel/errors.js";
 import { checkObject, isList } from "../kernel/members.js";
 import { emptyRoot, merkleRoot as rootOf, nodeHash } from "../journal/merkle.js";
@@ -70,7 +71,7 @@ export function verifyConsistency(consistency: ConsistencyProof): void {
     proofHashes(proof, 0);
     if (size1 === 0) checkRoot(hashOf(root1, "root1"), emptyRoot, "root1");
     // Two roots of one size are compared and not hashed.
-    checkRoot(hex(bytesOf(root2, "root2")), hex(bytesOf(root1, "root1")), "root2");
+    checkRoot(hexOf(bytesOf(root2, "root2")), hexOf(bytesOf(root1, "root1")), "root2");
     return;
   }
   if (size1 === 0) throw unproved("place", "size1 must be 1 or more, unless both are 0", size1);
@@ -95,7 +96,7 @@ function* leaves(hashes: Iterable<Uint8Array>): Generator<string> {
     throw invalid("leafHashes", "a list of hashes", hashes);
   for (const hash of hashes) {
     if (!isHash(hash)) throw invalid(`leafHashes[${at}]`, "32 bytes", hash);
-    yield hex(hash);
+    yield hexOf(hash);
     at++;
   }
 }
@@ -114,7 +115,7 @@ function proofHashes(proof: readonly Uint8Array[], count: number): string[] {
 function hashOf(value: unknown, path: string): string {
   const bytes = bytesOf(value, path);
   if (bytes.length !== 32) throw unproved("hash", `${path} must have 32 bytes`, bytes.length);
-  return hex(bytes);
+  return hexOf(bytes);
 }
 
 function bytesOf(value: unknown, path: string): Uint8Array {
@@ -128,10 +129,6 @@ function checkRoot(computed: string, root: string, path: string): void {
 
 function isHash(value: unknown): value is Uint8Array {
   return types.isUint8Array(value) && value.length === 32;
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
 }
 
 function unproved(reason: "place" | "length" | "hash" | "root", expected: string, found: unknown): LedgerError {

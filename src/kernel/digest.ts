@@ -13,6 +13,11 @@ export function sha256HexOf(pieces: Iterable<string | Uint8Array>): string {
   return digest.digest("hex");
 }
 
+/** Bytes of a hash as hex. */
+export function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
+}
+
 const digestPattern = /^[0-9a-f]{64}$/;
 
 /** Is it a SHA-256 in the form the format stores: 64 lower-case hex digits? */

@@ -1,11 +1,10 @@
 import { invariant } from "../kernel/errors.js";
+import { tileWidth } from "../journal/merkle.js";
 import type { TreeNode } from "../journal/store.js";
-
-const width = 256;
 
 /** How many nodes of a level a journal of `size` entries has. */
 export function nodeCount(level: number, size: number): number {
-  return Math.floor(size / width ** level);
+  return Math.floor(size / tileWidth ** level);
 }
 
 /** Asserts that `nodes` are exactly those that are completed when a journal grows from `before` entries to `after`, level by

@@ -12,7 +12,7 @@ import { counted, grouped, sayDuration } from "../figures.js";
 import { ingest } from "../ingest.js";
 import type { Ingested, Kept } from "../ingest.js";
 import { checkInputs, readInputs } from "../inputs.js";
-import { exitCodeOfInterrupt, onInterrupt } from "../interrupt.js";
+import { exitCodeOfInterrupt, interruptibly } from "../interrupt.js";
 import type { Interrupt } from "../interrupt.js";
 import { ledgerFile } from "../open.js";
 import { Progress } from "../progress.js";
@@ -62,22 +62,14 @@ async function append(line: CommandLine, files: readonly string[], options: Appe
   if (terminal.stdin.isTTY && (files.length === 0 || files.includes("-"))) {
     await terminal.say("reading lines from the terminal; Ctrl-D ends them");
   }
-  const controller = new AbortController();
-  let interrupt: Interrupt | null = null;
-  const stopListening = onInterrupt((signal) => {
-    interrupt = signal;
-    controller.abort();
-  });
-  try {
+  await interruptibly(async (state) => {
     const progress = new Progress(terminal, "event");
-    const input = { terminal, files, options, signal: controller.signal, progress };
+    const input = { terminal, files, options, signal: state.signal, progress };
     const done = await fill(await openLedger(file), input);
-    await summarise(terminal, options, done, interrupt, progress);
+    await summarise(terminal, options, done, state.interrupt, progress);
     if (done.problem !== null) throw done.problem;
-    if (interrupt !== null) line.exitCode = exitCodeOfInterrupt(interrupt);
-  } finally {
-    stopListening();
-  }
+    if (state.interrupt !== null) line.exitCode = exitCodeOfInterrupt(state.interrupt);
+  });
 }
 
 interface Filling {

@@ -2,6 +2,7 @@
  *  alone. */
 import type { Command } from "commander";
 import type { Ledger, LedgerCheckpoint } from "../../index.js";
+import { hexOf } from "../../kernel/digest.js";
 import { jsonOption, keyFile, ledgerOption, wholeNumber } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
 import { UsageError } from "../exit.js";
@@ -57,7 +58,7 @@ async function checkpoint(line: CommandLine, options: CheckpointVerbOptions): Pr
   if (options.json) {
     const { origin, root, signed, note } = made;
     const stored = line.writes;
-    await terminal.json({ origin, size: made.size, root: Buffer.from(root).toString("hex"), signed, stored, note });
+    await terminal.json({ origin, size: made.size, root: hexOf(root), signed, stored, note });
   } else await terminal.bytes(Buffer.from(made.note));
   if (!made.signed)
     await terminal.say(`note: nobody signed this: the journal had no key at ${grouped(made.size)} events`);

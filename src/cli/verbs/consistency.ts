@@ -6,6 +6,7 @@ import { rolledBack } from "../../engine/rolled-back.js";
 import { incarnationOf, parseCheckpoint } from "../../journal/checkpoint.js";
 import type { Checkpoint } from "../../journal/checkpoint.js";
 import { formatAddCheckpoint } from "../../journal/proof-file.js";
+import { hexOf } from "../../kernel/digest.js";
 import { jsonOption, ledgerOption } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
 import { UsageError } from "../exit.js";
@@ -56,8 +57,8 @@ async function consistency(line: CommandLine, a: string, b: string | undefined, 
     const checkpoint = to?.given?.note ?? made.checkpoint;
     const text = formatAddCheckpoint({ oldSize: size1, proof, checkpoint });
     if (!options.json) return terminal.bytes(Buffer.from(text));
-    const [from1, to1] = [hex(root1), hex(root2)];
-    return terminal.json({ size1, root1: from1, size2, root2: to1, proof: proof.map(hex), checkpoint, text });
+    const [from1, to1] = [hexOf(root1), hexOf(root2)];
+    return terminal.json({ size1, root1: from1, size2, root2: to1, proof: proof.map(hexOf), checkpoint, text });
   });
 }
 
@@ -87,9 +88,5 @@ async function checkPlace(ledger: Ledger, { size, given }: End): Promise<void> {
 
 function checkRoot({ size, given }: End, found: Uint8Array): void {
   if (given === null || Buffer.from(given.checkpoint.root).equals(found)) return;
-  throw rolledBack("root", hex(given.checkpoint.root), hex(found), size);
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString("hex");
+  throw rolledBack("root", hexOf(given.checkpoint.root), hexOf(found), size);
 }

@@ -10,8 +10,7 @@ import { escapeText } from "../escape.js";
 import { idDigitsShown } from "../event-view.js";
 import { UsageError } from "../exit.js";
 import { counted, grouped, isoTime } from "../figures.js";
-import { exitCodeOfInterrupt, onInterrupt } from "../interrupt.js";
-import type { Interrupt } from "../interrupt.js";
+import { exitCodeOfInterrupt, interruptibly } from "../interrupt.js";
 import { ledgerFile, withLedger } from "../open.js";
 import type { Terminal } from "../terminal.js";
 
@@ -93,26 +92,20 @@ async function eraseNow(
   options: VerbOptions,
   wish: EraseOptions,
 ): Promise<void> {
-  const controller = new AbortController();
-  let interrupt: Interrupt | null = null;
-  const stopListening = onInterrupt((signal) => {
-    interrupt = signal;
-    controller.abort();
-  });
-  try {
-    const ledger = await openLedger(file, { create: false });
+  await interruptibly(async (state) => {
     try {
-      await show(line.terminal, options, await ledger.erase(digests, { ...wish, signal: controller.signal }));
-    } finally {
-      await ledger.close();
+      const ledger = await openLedger(file, { create: false });
+      try {
+        await show(line.terminal, options, await ledger.erase(digests, { ...wish, signal: state.signal }));
+      } finally {
+        await ledger.close();
+      }
+    } catch (error) {
+      if (state.interrupt === null || !(error instanceof LedgerError) || error.code !== "ABORTED") throw error;
+      await line.terminal.say(`interrupted by ${state.interrupt}: nothing was erased`);
     }
-  } catch (error) {
-    if (interrupt === null || !(error instanceof LedgerError) || error.code !== "ABORTED") throw error;
-    await line.terminal.say(`interrupted by ${String(interrupt)}: nothing was erased`);
-  } finally {
-    stopListening();
-    if (interrupt !== null) line.exitCode = exitCodeOfInterrupt(interrupt);
-  }
+    if (state.interrupt !== null) line.exitCode = exitCodeOfInterrupt(state.interrupt);
+  });
 }
 
 async function show(terminal: Terminal, options: VerbOptions, done: ErasurePlan | Erasure): Promise<void> {

@@ -1,5 +1,6 @@
 /** `runledger prove`: the proof that an event is in the journal, for somebody who does not have the ledger. */
 import type { Command } from "commander";
+import { hexOf } from "../../kernel/digest.js";
 import { jsonOption, ledgerOption, wholeNumber } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
 import { ledgerFile, withLedger } from "../open.js";
@@ -39,11 +40,7 @@ async function prove({ terminal, env }: CommandLine, selector: string, options: 
     const made = await ledger.prove(position, options.size === undefined ? {} : { size: options.size });
     const { leafHash, size, root, proof, checkpoint, text } = made;
     if (!options.json) return terminal.bytes(Buffer.from(text));
-    const hashes = proof.map(hex);
-    return terminal.json({ position, id: hex(leafHash), size, root: hex(root), proof: hashes, checkpoint, text });
+    const hashes = proof.map(hexOf);
+    return terminal.json({ position, id: hexOf(leafHash), size, root: hexOf(root), proof: hashes, checkpoint, text });
   });
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString("hex");
 }

@@ -8,8 +8,7 @@ import { checked, jsonOption, ledgerOption, wholeNumber } from "../arguments.js"
 import type { CommandLine, CommonOptions } from "../arguments.js";
 import { putEvent } from "../event-view.js";
 import { UsageError } from "../exit.js";
-import { exitCodeOfInterrupt, onInterrupt } from "../interrupt.js";
-import type { Interrupt } from "../interrupt.js";
+import { exitCodeOfInterrupt, interruptibly } from "../interrupt.js";
 import { ledgerFile, sayWhenCopied } from "../open.js";
 import { Positions } from "../resolve.js";
 import { parseSelector } from "../selector.js";
@@ -71,27 +70,21 @@ async function tail(line: CommandLine, options: TailOptions): Promise<void> {
     throw new UsageError("--lines must stand without --from and --consumer, which say where to begin");
   if (options.reset && consumer === undefined) throw new UsageError("--reset must stand with --consumer");
   line.writes = consumer !== undefined;
-  const controller = new AbortController();
-  let interrupt: Interrupt | null = null;
-  const stopListening = onInterrupt((signal) => {
-    interrupt = signal;
-    controller.abort();
-  });
-  try {
-    const file = ledgerFile(options.ledger, line.env);
-    const ledger = await openLedger(file, consumer === undefined ? { readOnly: true } : { create: false });
+  await interruptibly(async (state) => {
     try {
-      await sayWhenCopied(line.terminal, file, ledger);
-      await follow(line, ledger, options, controller.signal);
-    } finally {
-      await ledger.close();
+      const file = ledgerFile(options.ledger, line.env);
+      const ledger = await openLedger(file, consumer === undefined ? { readOnly: true } : { create: false });
+      try {
+        await sayWhenCopied(line.terminal, file, ledger);
+        await follow(line, ledger, options, state.signal);
+      } finally {
+        await ledger.close();
+      }
+    } catch (error) {
+      if (state.interrupt === null || !(error instanceof LedgerError) || error.code !== "ABORTED") throw error;
+      line.exitCode = exitCodeOfInterrupt(state.interrupt);
     }
-  } catch (error) {
-    if (interrupt === null || !(error instanceof LedgerError) || error.code !== "ABORTED") throw error;
-    line.exitCode = exitCodeOfInterrupt(interrupt);
-  } finally {
-    stopListening();
-  }
+  });
 }
 
 async function follow(
