@@ -204,6 +204,8 @@ export const durableSteps = [
   "streams",
   "nodes",
   "erase",
+  "projections",
+  "documents",
   "operational",
   "commit",
   "scrub",

@@ -1,0 +1,39 @@
+/** The documents of one batch, as its appends and commands see and change them: between the writer, which decides, and the
+ *  projector, which keeps tables. Source: decision 0018. */
+import type { FindQuery, Projection } from "../../projections/define-projection.js";
+import type { ProjectionEvent } from "../../projections/event.js";
+import type { StoreTransaction } from "../journal/store.js";
+
+/** Documents that a query found. @public */
+export interface FoundDocuments<Document extends object> {
+  /** In the order that was asked for. Frozen. */
+  readonly documents: readonly { readonly key: string; readonly document: Document }[];
+  /** For `after`, when there may be more; null at the end. */
+  readonly next: string | null;
+}
+
+/** What a batch does to documents. One tx at a time. */
+export interface BatchDocuments {
+  /** Is there a table that an event of this type concerns? */
+  concerns(type: string): boolean;
+  /** Opens the changes of one tx; those of one that was opened before and not kept are dropped. */
+  open(): TxDocuments;
+  /** Writes into the transaction what is not there yet: documents, tables that stopped, the mark of what is folded. Called
+   *  once, before the commit, with the last entry that the batch appends. */
+  write(transaction: StoreTransaction, last: { readonly seq: number; readonly id: string }): Promise<void>;
+}
+
+/** The documents as one tx sees them: what is stored, what the batch changed, what it changed itself. What these throw or
+ *  reject with is a failure of the store, but for what is said at `get` and `find`. */
+export interface TxDocuments {
+  /** The document of a key, frozen; null when there is none. A `LedgerError` of the codes `PROJECTION_FAILED`, `NOT_READY` or
+   *  `SCHEMA_UNKNOWN` refuses the command and nobody else. */
+  get<Document extends object>(projection: Projection<Document>, key: string): Promise<Document | null>;
+  /** What a query finds; refuses as `get` does, and with `INVALID_ARGUMENT` what no index serves. */
+  find<Document extends object>(projection: Projection<Document>, query: FindQuery): Promise<FoundDocuments<Document>>;
+  /** Folds events, in order, into every table that follows; undefined when nothing had to be read. A reducer that fails stops
+   *  its table, and nothing else. */
+  fold(events: readonly ProjectionEvent[]): Promise<void> | undefined;
+  /** The tx was sealed: what it changed is the batch's. */
+  keep(): void;
+}
