@@ -1,9 +1,10 @@
 /** A stored entry as a reader sees it: its fields by the names of the public API, its data upcast to the version that this
  *  program writes. */
 import type { JsonObject } from "../kernel/canonical.js";
-import { invalid, invariant, LedgerError } from "../kernel/errors.js";
+import { invalid, LedgerError } from "../kernel/errors.js";
 import { abandon } from "../kernel/promises.js";
 import type { DecodedEntry } from "../journal/stored.js";
+import { upcast } from "../journal/upcast.js";
 import type { Areas } from "./areas.js";
 import type { LedgerEvent, UnknownEvents } from "./types.js";
 
@@ -22,12 +23,7 @@ export function showEvent(decoded: DecodedEntry, areas: Areas, unknown: UnknownE
       { details: { position: seq, type, version: tv } },
     );
   }
-  let data = decoded.fields.data;
-  for (let version = tv; version < definition.version; version++) {
-    const step = definition.upcast.get(version);
-    invariant(step !== undefined, "a definition has a step from each older version");
-    data = upcast(step, data, seq, type, version);
-  }
+  const data = upcast({ position: seq, version: tv, data: decoded.fields.data }, definition);
   return toEvent(decoded, data, definition.version);
 }
 
@@ -47,32 +43,6 @@ export function parseUnknown(unknown: UnknownEvents = "accept"): UnknownEvents {
     throw invalid("options.unknown", '"accept", "ignore", "error" or a function', unknown);
   }
   return unknown;
-}
-
-function upcast(
-  step: (data: JsonObject) => JsonObject,
-  data: JsonObject,
-  position: number,
-  type: string,
-  from: number,
-): JsonObject {
-  let next: unknown;
-  try {
-    next = step(data);
-  } catch (cause) {
-    throw new LedgerError(
-      "SCHEMA_UNKNOWN",
-      `event #${position} ${type} must be upcast from version ${from}, found a step that throws`,
-      { details: { position, type, version: from }, cause },
-    );
-  }
-  if (typeof next === "object" && next !== null && !Array.isArray(next) && !("then" in next)) return next as JsonObject;
-  abandon(next);
-  throw new LedgerError(
-    "SCHEMA_UNKNOWN",
-    `event #${position} ${type} must be upcast from version ${from} into an object, found something else`,
-    { details: { position, type, version: from } },
-  );
 }
 
 function toEvent({ id, fields }: DecodedEntry, data: JsonObject, version: number): LedgerEvent {
