@@ -65,11 +65,12 @@ export interface DocumentRange {
 
 /** A document as an index found it. @public */
 export interface FoundDocument extends StoredDocument {
-  /** The bytes by which it was found. */
+  /** The bytes by which it was found; those of one document are of no other, so that order is total. */
   readonly at: Uint8Array;
 }
 
-/** Reads of documents, at the one position of the reads they belong to. @public */
+/** Reads of documents, at the one position of the reads they belong to. Asking for a table that `projections` does not list
+ *  there is a bug of the caller. @public */
 export interface DocumentReads {
   /** All tables, in order of id. */
   projections(): Promise<readonly ProjectionRow[]>;
@@ -90,10 +91,11 @@ export interface DocumentReads {
 
 /** Writes of documents, within the one open transaction. @public */
 export interface DocumentWrites {
-  /** Keeps a table's row; one with a new id makes its table, empty. The id of a new one is the next: one more than the
-   *  largest ever given. */
+  /** Makes a table, empty, and its row. Answers the table's id: one more than the largest ever given. */
+  addProjection(row: Omit<ProjectionRow, "id">): Promise<number>;
+  /** Changes the row of a table that is there; name, version and indexes are those it was made with. */
   putProjection(row: ProjectionRow): Promise<void>;
-  /** Drops a table with its documents and its row. */
+  /** Drops a table with its documents and its row. Whoever drops one that the mark lists puts a mark without it. */
   dropProjection(id: number): Promise<void>;
   putFolded(mark: FoldedMark): Promise<void>;
   /** Each key at most once a call. */
