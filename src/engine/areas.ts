@@ -3,7 +3,7 @@
  *  Source: design section 6. */
 import { invalid, LedgerError } from "../kernel/errors.js";
 import { areaOf, kindOf } from "../kernel/names.js";
-import { reservedAreas } from "../journal/define-events.js";
+import { reservedAreas, reservedKinds } from "../journal/define-events.js";
 import type { EventDefinitions, ParsedEventDefinition } from "../journal/define-events.js";
 import type { AreaDefined } from "../journal/events/journal.js";
 
@@ -39,7 +39,7 @@ export class Areas {
   checkAppend(stream: string, type: string, path: string): void {
     const kind = kindOf(stream);
     const area = areaOf(type);
-    if (reservedAreas.has(kind))
+    if (reservedKinds.has(kind))
       throw invalid(`${path} stream`, "of a kind that the journal does not use itself", stream);
     if (reservedAreas.has(area)) throw invalid(`${path}.type`, "of an area that the journal does not use itself", type);
     const definition = this.definitions.get(area);

@@ -5,6 +5,7 @@ import { describe, invalid, LedgerError } from "../kernel/errors.js";
 import { isList } from "../kernel/members.js";
 import { abandon } from "../kernel/promises.js";
 import { areaOf, parseArea, parseType } from "../kernel/names.js";
+import { clientKind } from "./events/receipt.js";
 
 /** The part of a Standard Schema (version 1) that is used here: a synchronous `validate`. @public */
 export interface StandardSchema {
@@ -52,6 +53,8 @@ export interface ParsedEventDefinition {
 
 /** Names that belong to the journal itself. */
 export const reservedAreas: ReadonlySet<string> = new Set(["journal", "content", "receipt", "fence", "area"]);
+/** Kinds of streams that belong to it; `client` holds receipts. */
+export const reservedKinds: ReadonlySet<string> = new Set([...reservedAreas, clientKind]);
 
 /** Defines the events of an area once: versions, parsing, content and upcasting. @public */
 export function defineEvents(
@@ -78,7 +81,7 @@ function parseKinds(kinds: unknown, path: string): readonly string[] {
   if (!isList(kinds)) throw invalid(path, "a list of names", kinds);
   const parsed = Array.from(kinds, (kind: unknown, index) => parseArea(kind, `${path}[${index}]`));
   parsed.forEach((kind, index) => {
-    if (reservedAreas.has(kind))
+    if (reservedKinds.has(kind))
       throw invalid(`${path}[${index}]`, "a kind that the journal does not use itself", kind);
     if (parsed.indexOf(kind) < index) throw invalid(`${path}[${index}]`, "named once", kind);
   });

@@ -3,9 +3,11 @@
 
 /** A name: a type, an actor, an origin label, a projection. */
 export const nameUnitsMax: number = 128;
-/** A key: the part of a stream behind its kind, a correlation key, a command id. */
+/** A key: the part of a stream behind its kind, a correlation key. */
 export const keyUnitsMax: number = 512;
 export const titleUnitsMax: number = 200;
+/** The id of a command. With its client it is the key of a document. */
+export const commandIdUnitsMax: number = 200;
 export const runIdUnitsMax: number = 200;
 export const taskIdUnitsMax: number = 128;
 export const errorTextUnitsMax: number = 8_192;
@@ -29,6 +31,10 @@ export const noteSignaturesMax: number = 100;
 export const noteNameUnitsMax: number = 1_024;
 /** Hashes of one proof in a file. A tree of 2^53 − 1 entries needs 54. */
 export const proofHashesMax: number = 63;
+
+/** What a command answers, of a list all together, and what a refusal says in its details: bytes of canonical JSON. */
+export const resultBytesMax: number = 16 * 1024;
+export const refusalMessageUnitsMax: number = 1_024;
 
 export const metaKeysMax: number = 16;
 /** All keys and values of `meta` together, in UTF-8 bytes of its canonical JSON. */

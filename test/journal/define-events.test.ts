@@ -50,8 +50,9 @@ describe("misuse", () => {
 
   test("the names of the journal itself are refused, as areas and as kinds", () => {
     expect([...reservedAreas]).toEqual(expect.arrayContaining(["journal", "content", "receipt", "fence"]));
-    for (const name of reservedAreas) {
+    for (const name of reservedAreas)
       expect(refusalOf(() => loosely(name, open, {})).message).toContain("that the journal does not use itself");
+    for (const name of [...reservedAreas, "client"]) {
       expect(refusalOf(() => loosely("invoice", { open: true, kinds: ["invoice", name] }, {})).details).toMatchObject({
         path: "invoice options.kinds[1]",
       });

@@ -159,6 +159,9 @@ test("the limits are what FORMAT.md says", () => {
   expect(Object.fromEntries(stated)).toEqual({
     entryBytesMax: limits.entryBytesMax,
     entriesPerTxMax: limits.entriesPerTxMax,
+    commandIdUnitsMax: limits.commandIdUnitsMax,
+    resultBytesMax: limits.resultBytesMax,
+    refusalMessageUnitsMax: limits.refusalMessageUnitsMax,
     nameUnitsMax: limits.nameUnitsMax,
     keyUnitsMax: limits.keyUnitsMax,
     depthMax: limits.depthMax,
