@@ -6,7 +6,8 @@ import type { DurableStep } from "../../src/journal/store.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
-import { ledgerPath, onCleanup, open, seededBytes } from "./fixture.js";
+import { seededBytes } from "../../src/testing/seeded.js";
+import { ledgerPath, onCleanup, open } from "./fixture.js";
 import { consumerOf, fill, follow, take, takePositions } from "./following.js";
 
 describe("a consumer in a file", () => {

@@ -69,13 +69,3 @@ export function describeStores(
     });
   }
 }
-
-/** Random bytes that are the same in every run. */
-export function seededBytes(seed = 1): (size: number) => Uint8Array {
-  let state = seed;
-  return (size) =>
-    Uint8Array.from({ length: size }, () => {
-      state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-      return state >>> 24;
-    });
-}

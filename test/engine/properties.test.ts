@@ -5,7 +5,8 @@ import { content, openLedger } from "../../src/index.js";
 import type { Ledger, LedgerEvent } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
-import { describeStores, open, seededBytes } from "./fixture.js";
+import { seededBytes } from "../../src/testing/seeded.js";
+import { describeStores, open } from "./fixture.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
 const runs = (count: number): { readonly numRuns: number } => ({ numRuns: long ? count : Math.max(5, count / 10) });

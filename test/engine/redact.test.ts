@@ -7,7 +7,8 @@ import { content, defineEvents, openLedger, redactStrings } from "../../src/inde
 import type { ContentReference, Ledger, LedgerOptions, NewEvent, RedactionPlace } from "../../src/index.js";
 import { eventData } from "../../src/testing/arbitraries.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
-import { describeStores, ledgerPath, open, seededBytes } from "./fixture.js";
+import { seededBytes } from "../../src/testing/seeded.js";
+import { describeStores, ledgerPath, open } from "./fixture.js";
 
 const token = "sk-live-51N0tAReallyAT0ken";
 const hideTokens = redactStrings((text) => text.replaceAll(/sk-live-\w+/g, "[token]"));

@@ -6,25 +6,26 @@ import { openLedger } from "../../src/index.js";
 import type { Ledger, Store, SubscribeOptions, Subscription } from "../../src/index.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
 import type { ManualClock } from "../../src/testing/manual-clock.js";
+import type { FaultyStore } from "../../src/testing/faulty-store.js";
+import { faultyStore } from "../../src/testing/faulty-store.js";
 import { describeStores } from "./fixture.js";
-import { Life } from "./mortal-store.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
 const runs = (count: number): { readonly numRuns: number } => ({ numRuns: long ? count : Math.max(5, count / 10) });
 const leaseMs = 60_000;
 
 type Step =
-  /** A writer appends, and is or is not waited for; it may die after so many calls of the store. */
+  /** A writer appends, and is or is not waited for; it may die after so many points of its store. */
   | { readonly type: "append"; readonly writer: 0 | 1; readonly stream: string; readonly count: number }
-  | { readonly type: "killWriter"; readonly writer: 0 | 1; readonly calls: number }
+  | { readonly type: "killWriter"; readonly writer: 0 | 1; readonly points: number }
   | { readonly type: "settle" }
   /** A reader asks for more. */
   | { readonly type: "ask"; readonly reader: 0 | 1 }
-  /** The consumer ends: it dies after so many calls, leaves, or its ledger is closed. */
-  | { readonly type: "kill"; readonly calls: number; readonly batch: number }
+  /** The consumer ends: it dies after so many points, leaves, or its ledger is closed. */
+  | { readonly type: "kill"; readonly points: number; readonly batch: number }
   | { readonly type: "leave" | "close"; readonly batch: number };
 
-const calls = fc.integer({ min: 0, max: 14 });
+const pointsLeft = fc.integer({ min: 0, max: 20 });
 const batch = fc.integer({ min: 1, max: 5 });
 const writer = fc.constantFrom(0 as const, 1 as const);
 const histories: fc.Arbitrary<Step[]> = fc.array(
@@ -38,10 +39,10 @@ const histories: fc.Arbitrary<Step[]> = fc.array(
         count: fc.integer({ min: 1, max: 7 }),
       }),
     },
-    { weight: 1, arbitrary: fc.record({ type: fc.constant("killWriter" as const), writer, calls }) },
+    { weight: 1, arbitrary: fc.record({ type: fc.constant("killWriter" as const), writer, points: pointsLeft }) },
     { weight: 3, arbitrary: fc.record({ type: fc.constant("settle" as const) }) },
     { weight: 8, arbitrary: fc.record({ type: fc.constant("ask" as const), reader: writer }) },
-    { weight: 2, arbitrary: fc.record({ type: fc.constant("kill" as const), calls, batch }) },
+    { weight: 2, arbitrary: fc.record({ type: fc.constant("kill" as const), points: pointsLeft, batch }) },
     { weight: 1, arbitrary: fc.record({ type: fc.constantFrom("leave" as const, "close" as const), batch }) },
   ),
   { minLength: 5, maxLength: 40 },
@@ -106,6 +107,13 @@ class Reader {
   }
 }
 
+/** A ledger in a process of its own, which can die. */
+interface Process {
+  readonly store: FaultyStore;
+  readonly ledger: Ledger;
+  readonly dieIn: (points: number) => void;
+}
+
 /** Holds what a reader was told against what there was to tell. `matching`: positions that its filter lets through. */
 function expectEveryEventOnce(told: readonly Told[], matching: readonly number[]): void {
   // Where it may be when it begins: what was acknowledged for sure, and what was asked to be and got no answer.
@@ -142,8 +150,8 @@ class Scene {
   private readonly store: Store;
   private readonly filter: SubscribeOptions;
   private readonly appends: Promise<unknown>[] = [];
-  private readonly writers: { ledger: Ledger; life: Life }[] = [];
-  private consumer: { ledger: Ledger; life: Life } | null = null;
+  private readonly writers: Process[] = [];
+  private consumer: Process | null = null;
 
   constructor(store: Store, filter: SubscribeOptions) {
     this.store = store;
@@ -166,7 +174,7 @@ class Scene {
       case "killWriter": {
         // The watcher lives in the first writer's process: it ends with it, and has nothing that outlives it.
         if (step.writer === 0) return;
-        await this.kill(this.writers[1]!, step.calls);
+        await this.kill(this.writers[1]!, step.points);
         this.writers[1] = await this.start();
         return;
       }
@@ -177,7 +185,7 @@ class Scene {
         (step.reader === 0 ? this.reader : this.watcher).ask();
         return;
       case "kill":
-        await this.kill(this.consumer!, step.calls);
+        await this.kill(this.consumer!, step.points);
         await this.reader.end();
         await this.expectTaken();
         this.clock.advance(leaseMs);
@@ -209,9 +217,11 @@ class Scene {
     return matching;
   }
 
-  private async start(): Promise<{ ledger: Ledger; life: Life }> {
-    const life = new Life();
-    return { life, ledger: await openLedger(life.of(this.store), { clock: this.clock, busyTimeoutMs: 2_000 }) };
+  private async start(): Promise<Process> {
+    let left = Infinity;
+    const store = faultyStore(this.store, () => (--left > 0 ? null : "crash"));
+    const ledger = await openLedger(store, { clock: this.clock, busyTimeoutMs: 2_000 });
+    return { store, ledger, dieIn: (points) => (left = points) };
   }
 
   private async beginConsumer(size: number): Promise<void> {
@@ -219,11 +229,11 @@ class Scene {
     this.reader.begin(this.consumer.ledger.subscribe({ ...this.filter, consumer: "mailer", leaseMs, batch: size }));
   }
 
-  /** Dies after so many calls, or where it stands when it makes no more. */
-  private async kill({ life }: { life: Life }, callsLeft: number): Promise<void> {
-    life.callsLeft = callsLeft;
-    for (let turn = 0; turn < 20 && !life.over; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
-    await life.end();
+  /** Dies after so many points of its store, or where it stands when it passes no more. */
+  private async kill({ store, dieIn }: Process, points: number): Promise<void> {
+    dieIn(points);
+    for (let turn = 0; turn < 20 && !store.crashed; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
+    await store.restart();
   }
 
   /** A name whose owner died is taken until its lease is over; one that it never had, or gave back, is free. */

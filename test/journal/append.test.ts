@@ -8,7 +8,8 @@ import { createMemoryStore } from "../../src/store/memory/store.js";
 import { acceptedValues, eventData, jsonStrings, keys, labels, metas } from "../../src/testing/arbitraries.js";
 import { everyRefusedValue } from "../../src/testing/arbitraries-refused.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
-import { describeStores, open, seededBytes } from "../engine/fixture.js";
+import { seededBytes } from "../../src/testing/seeded.js";
+import { describeStores, open } from "../engine/fixture.js";
 import { checkJournal } from "./second-implementation.js";
 import type { Line } from "./second-implementation.js";
 
