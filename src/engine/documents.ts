@@ -2,7 +2,7 @@
  *  projector, which keeps tables. Source: decision 0018. */
 import type { FindQuery, Projection } from "../../projections/define-projection.js";
 import type { ProjectionEvent } from "../../projections/event.js";
-import type { StoreTransaction } from "../journal/store.js";
+import type { StoreHead, StoreTransaction } from "../journal/store.js";
 
 /** Documents that a query found. @public */
 export interface FoundDocuments<Document extends object> {
@@ -12,15 +12,28 @@ export interface FoundDocuments<Document extends object> {
   readonly next: string | null;
 }
 
+/** Where the writer gets the documents of its batches. */
+export interface Documents {
+  /** Under the lock, at the start of a batch: what others wrote since is folded into the tables that follow. */
+  begin(transaction: StoreTransaction, head: StoreHead | null): Promise<BatchDocuments> | BatchDocuments;
+  /** After a commit that failed or gave no answer: everything that is remembered is dropped. */
+  forget(): void;
+}
+
 /** What a batch does to documents. One tx at a time. */
 export interface BatchDocuments {
+  /** Is there something to be written even if the batch has no entries: what others wrote was folded, a table was made? */
+  readonly pending: boolean;
   /** Is there a table that an event of this type concerns? */
   concerns(type: string): boolean;
   /** Opens the changes of one tx; those of one that was opened before and not kept are dropped. */
   open(): TxDocuments;
   /** Writes into the transaction what is not there yet: documents, tables that stopped, the mark of what is folded. Called
-   *  once, before the commit, with the last entry that the batch appends. */
+   *  once, behind the append of the batch's entries and before the commit, with the last entry, or the head when the
+   *  batch has none. */
   write(transaction: StoreTransaction, last: { readonly seq: number; readonly id: string }): Promise<void>;
+  /** It is on disk; or it had no entries, and nothing was pending. */
+  adopt(): void;
 }
 
 /** The documents as one tx sees them: what is stored, what the batch changed, what it changed itself. What these throw or
