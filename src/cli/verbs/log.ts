@@ -4,6 +4,8 @@ import type { Ledger, LedgerEvent } from "../../index.js";
 import { parseArea, parseLabel, parseStream, parseType } from "../../kernel/names.js";
 import { checked, jsonOption, ledgerOption, moment, wholeNumber } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
+import { defineOption, loadDefinitions } from "../definitions.js";
+import type { DefineOptions } from "../definitions.js";
 import { putEvent } from "../event-view.js";
 import { missingStream } from "../lookalike.js";
 import { ledgerFile, withLedger } from "../open.js";
@@ -11,7 +13,7 @@ import { Positions } from "../resolve.js";
 import { parseRange } from "../selector.js";
 import type { SelectorRange } from "../selector.js";
 
-interface LogOptions extends CommonOptions {
+interface LogOptions extends CommonOptions, DefineOptions {
   readonly stream?: string;
   readonly kind?: string;
   readonly type?: string;
@@ -47,12 +49,17 @@ export function addLog(program: Command, line: CommandLine): void {
     .option("--limit <count>", "at most so many events", wholeNumber("--limit", 1, Number.MAX_SAFE_INTEGER))
     .option("--reverse", "newest first")
     .option("--oneline", "one line an event")
+    .option(...defineOption)
     .option(...jsonOption)
     .addHelpText("after", moreHelp)
     .action(async (range: string | undefined, options: LogOptions) => {
       const parsed = range === undefined ? { from: null, to: null } : parseRange(range);
-      await withLedger(line.terminal, ledgerFile(options.ledger, line.env), (ledger) =>
-        log(line, ledger, parsed, options),
+      const { events } = await loadDefinitions(options, line.env);
+      await withLedger(
+        line.terminal,
+        ledgerFile(options.ledger, line.env),
+        (ledger) => log(line, ledger, parsed, options),
+        { events },
       );
     });
 }

@@ -4,6 +4,8 @@ import { LedgerError } from "../../index.js";
 import type { Ledger, LedgerEvent } from "../../index.js";
 import { jsonOption, ledgerOption } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
+import { defineOption, loadDefinitions } from "../definitions.js";
+import type { DefineOptions } from "../definitions.js";
 import { escapeJson, escapeText } from "../escape.js";
 import { lookAtContent, namedContents } from "../event-contents.js";
 import type { ContentObject } from "../event-contents.js";
@@ -25,11 +27,14 @@ export function addShow(program: Command, line: CommandLine): void {
     .description("show one event with its data and contents")
     .argument("<selector>", "which event; see runledger --help")
     .option(...ledgerOption)
+    .option(...defineOption)
     .option(...jsonOption)
     .addHelpText("after", moreHelp)
-    .action(async (selector: string, options: CommonOptions) => {
+    .action(async (selector: string, options: CommonOptions & DefineOptions) => {
       const parsed = parseSelector(selector);
-      await withLedger(line.terminal, ledgerFile(options.ledger, line.env), async (ledger) => {
+      const { events } = await loadDefinitions(options, line.env);
+      const file = ledgerFile(options.ledger, line.env);
+      const show = async (ledger: Ledger): Promise<void> => {
         const view = await look(ledger, await (await Positions.of(ledger)).event(parsed));
         if (options.json)
           await line.terminal.json({
@@ -40,7 +45,8 @@ export function addShow(program: Command, line: CommandLine): void {
             checkpoint: view.checkpoint,
           });
         else for (const text of describe(view, line.terminal)) await line.terminal.line(text);
-      });
+      };
+      await withLedger(line.terminal, file, show, { events });
     });
 }
 

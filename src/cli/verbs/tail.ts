@@ -6,6 +6,8 @@ import { isFact, parseFilter } from "../../engine/event-filter.js";
 import { parseArea, parseLabel, parseName, parseStream, parseType } from "../../kernel/names.js";
 import { checked, jsonOption, ledgerOption, wholeNumber } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
+import { defineOption, loadDefinitions } from "../definitions.js";
+import type { DefineOptions } from "../definitions.js";
 import { putEvent } from "../event-view.js";
 import { UsageError } from "../exit.js";
 import { exitCodeOfInterrupt, interruptibly } from "../interrupt.js";
@@ -14,7 +16,7 @@ import { Positions } from "../resolve.js";
 import { parseSelector } from "../selector.js";
 import type { Selector } from "../selector.js";
 
-interface TailOptions extends CommonOptions {
+interface TailOptions extends CommonOptions, DefineOptions {
   readonly stream?: string;
   readonly kind?: string;
   readonly type?: string;
@@ -59,6 +61,7 @@ export function addTail(program: Command, line: CommandLine): void {
     .option("--consumer <name>", "go on where this consumer was; writes", checked("--consumer", parseName))
     .option("--reset", "let the consumer begin anew, at --from or at the start")
     .option("--oneline", "one line an event")
+    .option(...defineOption)
     .option(...jsonOption)
     .addHelpText("after", moreHelp)
     .action(async (options: TailOptions) => tail(line, options));
@@ -69,11 +72,15 @@ async function tail(line: CommandLine, options: TailOptions): Promise<void> {
   if (lines !== undefined && (options.from !== undefined || consumer !== undefined))
     throw new UsageError("--lines must stand without --from and --consumer, which say where to begin");
   if (options.reset && consumer === undefined) throw new UsageError("--reset must stand with --consumer");
+  const { events } = await loadDefinitions(options, line.env);
   line.writes = consumer !== undefined;
   await interruptibly(async (state) => {
     try {
       const file = ledgerFile(options.ledger, line.env);
-      const ledger = await openLedger(file, consumer === undefined ? { readOnly: true } : { create: false });
+      const ledger = await openLedger(file, {
+        events,
+        ...(consumer === undefined ? { readOnly: true } : { create: false }),
+      });
       try {
         await sayWhenCopied(line.terminal, file, ledger);
         await follow(line, ledger, options, state.signal);
