@@ -61,8 +61,8 @@ describe("a receipt", () => {
     ["a member that nobody knows", { ...accepted, note: 1 }],
     ["such a member in its refusal", { ...refused, refusal: { ...refusal, note: 1 } }],
   ])("with %s is refused as damage", (_title, data) => {
-    const refusal = refusalOf(() => parseReceipt(data));
-    expect(refusal).toMatchObject({ code: "STORE_DAMAGED", details: { type: "receipt.recorded" } });
+    const error = refusalOf(() => parseReceipt(data));
+    expect(error).toMatchObject({ code: "STORE_DAMAGED", details: { type: "receipt.recorded" } });
   });
 
   test("stands on the stream of its client", () => {
