@@ -51,6 +51,14 @@ export interface FindQuery {
   readonly limit?: number;
 }
 
+/** Documents that a query found. @public */
+export interface FoundDocuments<Document extends object> {
+  /** In the order that was asked for. Frozen. */
+  readonly documents: readonly { readonly key: string; readonly document: Document }[];
+  /** For `after`, when there may be more; null at the end. */
+  readonly next: string | null;
+}
+
 /** The wish to read one document, for the `reads` of a command. @public */
 export interface DocumentRead<Document extends object> {
   readonly read: "document";

@@ -9,16 +9,18 @@ export { systemClock } from "./kernel/clock.js";
 export type { Clock } from "./kernel/clock.js";
 export { InvariantError, LedgerError } from "./kernel/errors.js";
 export type { LedgerErrorCode, LedgerErrorOptions } from "./kernel/errors.js";
+export { accept, refuse } from "./commands/answer.js";
+export type { Accepted, CommandAnswer, CommandEvent, Refused, RefuseOptions } from "./commands/answer.js";
+export type { CommandContext } from "./commands/context.js";
+export { defineCommand } from "./commands/define-command.js";
+export type { Command, CommandDefinition, CommandMaker, CommandOptions, ResultOf } from "./commands/define-command.js";
+export { contentSalt } from "./commands/read.js";
+export type { CommandRead, ContentRead, Found, FoundBy, FoundContent, Stage } from "./commands/read.js";
 export { Content, content, contentDigest } from "./journal/content.js";
 export type { ContentReference, ContentValue } from "./journal/content.js";
 export { defineEvents } from "./journal/define-events.js";
-export type {
-  AreaOptions,
-  EventDefinition,
-  EventDefinitions,
-  ParsedEventDefinition,
-  StandardSchema,
-} from "./journal/define-events.js";
+export type { AreaOptions, EventDefinition, EventDefinitions, ParsedEventDefinition } from "./journal/define-events.js";
+export type { StandardSchema } from "./journal/schema.js";
 export { entryId } from "./journal/entry.js";
 export type { FenceMark } from "./journal/entry.js";
 export type { EvidenceFile, RawReader } from "./journal/raw-reader.js";

@@ -41,7 +41,7 @@ export class OutputFailed extends Error {
 }
 
 /** Codes after which nothing is known of the evidence, good or bad. */
-const alwaysUndecided: ReadonlySet<LedgerErrorCode> = new Set<LedgerErrorCode>([
+const alwaysUndecided: ReadonlySet<string> = new Set<LedgerErrorCode>([
   "NOT_FOUND",
   "STORE_FOREIGN",
   "STORE_UNSAFE_PATH",
@@ -53,7 +53,7 @@ const alwaysUndecided: ReadonlySet<LedgerErrorCode> = new Set<LedgerErrorCode>([
 ]);
 
 /** Codes that refuse a write, and keep a reader from seeing anything. */
-const undecidedWhenReading: ReadonlySet<LedgerErrorCode> = new Set<LedgerErrorCode>([
+const undecidedWhenReading: ReadonlySet<string> = new Set<LedgerErrorCode>([
   "STORE_BUSY",
   "STORE_FULL",
   "RESOURCES_EXHAUSTED",

@@ -1,16 +1,8 @@
 /** The documents of one batch, as its appends and commands see and change them: between the writer, which decides, and the
  *  projector, which keeps tables. Source: decision 0018. */
-import type { FindQuery, Projection } from "../../projections/define-projection.js";
+import type { FindQuery, FoundDocuments, Projection } from "../../projections/define-projection.js";
 import type { ProjectionEvent } from "../../projections/event.js";
 import type { StoreHead, StoreTransaction } from "../journal/store.js";
-
-/** Documents that a query found. @public */
-export interface FoundDocuments<Document extends object> {
-  /** In the order that was asked for. Frozen. */
-  readonly documents: readonly { readonly key: string; readonly document: Document }[];
-  /** For `after`, when there may be more; null at the end. */
-  readonly next: string | null;
-}
 
 /** Where the writer gets the documents of its batches. */
 export interface Documents {

@@ -1,18 +1,12 @@
 /** Event definitions: everything the engine must know of an area's events, said once. Source: design section 6. */
 import { types } from "node:util";
 import type { JsonObject, PointerNode } from "../kernel/canonical.js";
-import { describe, invalid, LedgerError } from "../kernel/errors.js";
+import { describe, invalid } from "../kernel/errors.js";
 import { isList } from "../kernel/members.js";
-import { abandon } from "../kernel/promises.js";
 import { areaOf, parseArea, parseType } from "../kernel/names.js";
 import { clientKind } from "./events/receipt.js";
-
-/** The part of a Standard Schema (version 1) that is used here: a synchronous `validate`. @public */
-export interface StandardSchema {
-  readonly "~standard": {
-    readonly validate: (value: unknown) => unknown;
-  };
-}
+import { parserOf } from "./schema.js";
+import type { StandardSchema } from "./schema.js";
 
 /** What is said of one event type. @public */
 export interface EventDefinition {
@@ -109,53 +103,14 @@ function parseDefinition(area: string, type: string, definition: EventDefinition
   return {
     type,
     version,
-    parse: parser(type, parse),
+    parse: parserOf(parse, { name: type, what: "data" }),
     pointers: content === undefined ? undefined : pointerTree(type, content),
     upcast: steps,
   };
 }
 
-function parser(type: string, parse: EventDefinition["parse"]): (data: unknown) => unknown {
-  if (parse === undefined) return (data) => data;
-  const run = typeof parse === "function" ? parse : standardParser(type, parse);
-  return (data) => {
-    const result = run(data);
-    refusePromise(type, result);
-    return result;
-  };
-}
-
-function standardParser(type: string, schema: StandardSchema): (data: unknown) => object {
-  const validate = schema?.["~standard"]?.validate;
-  if (typeof validate !== "function") throw invalid(`${type} parse`, "a function or a Standard Schema", schema);
-  return (data) => {
-    const result = validate(data);
-    refusePromise(type, result);
-    if (!isObject(result)) throw invalid(`${type} parse`, "a schema that returns a value or issues", result);
-    const { issues, value } = result as {
-      issues?: readonly { message: string; path?: readonly unknown[] }[];
-      value?: object;
-    };
-    if (issues !== undefined && issues.length > 0) {
-      const said: unknown = issues[0]?.message;
-      const message = typeof said === "string" ? said : describe(said);
-      throw new LedgerError("INVALID_ARGUMENT", `${type} data is not what its schema says: ${message}`, {
-        details: { type, issues },
-      });
-    }
-    if (value === undefined) throw invalid(`${type} parse`, "a schema that returns a value", result);
-    return value;
-  };
-}
-
 function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !types.isProxy(value) && !Array.isArray(value);
-}
-
-function refusePromise(type: string, result: unknown): void {
-  if (typeof result !== "object" || result === null || !("then" in result) || typeof result.then !== "function") return;
-  abandon(result);
-  throw invalid(`${type} parse`, "synchronous", "a promise");
 }
 
 interface MutablePointerNode extends PointerNode {

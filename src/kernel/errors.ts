@@ -3,7 +3,7 @@
  *  Invariant: codes are added freely and renamed never. */
 import { types } from "node:util";
 
-/** Every code a `LedgerError` can carry. @public */
+/** Every code that the engine gives a `LedgerError`. @public */
 export type LedgerErrorCode =
   | "INVALID_ARGUMENT"
   | "LIMIT_EXCEEDED"
@@ -50,14 +50,15 @@ export interface LedgerErrorOptions {
   readonly cause?: unknown;
 }
 
-/** A refusal or a failure that the caller can act on. Match on `code`, never on the text. @public */
+/** A refusal or a failure that the caller can act on. Match on `code`, never on the text: one of the engine's, or one of the
+ *  host's own that a command refused with. @public */
 export class LedgerError extends Error {
   override readonly name = "LedgerError";
-  readonly code: LedgerErrorCode;
+  readonly code: LedgerErrorCode | (string & {});
   readonly details: Readonly<Record<string, unknown>>;
   readonly hint: string | undefined;
 
-  constructor(code: LedgerErrorCode, message: string, options: LedgerErrorOptions = {}) {
+  constructor(code: LedgerErrorCode | (string & {}), message: string, options: LedgerErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details ?? {};

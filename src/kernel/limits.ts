@@ -45,6 +45,12 @@ export const entriesPerTxMax: number = 10_000;
 export const requirementsMax: number = 1_000;
 /** Contents that one call may erase: an entry holds no more than about 900 digests. */
 export const erasedPerCallMax: number = 500;
+/** The input of one command in UTF-16 units of canonical JSON, without its contents. */
+export const inputUnitsMax: number = 16 * 1024 * 1024;
+/** Commands of one `execute` list. */
+export const commandsPerListMax: number = 1_000;
+/** Reads of one stage of a command. */
+export const readsPerStageMax: number = 1_000;
 export const commandsPerBatchMax: number = 512;
 export const batchMsMax: number = 8;
 export const batchBytesMax: number = 16 * 1024 * 1024;

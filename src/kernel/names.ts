@@ -14,6 +14,7 @@ const typePattern = /^[a-z][a-zA-Z0-9-]{0,31}\.[a-z][a-zA-Z0-9]*$/;
 const runIdPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
 const taskIdPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const originPattern = /^[a-z0-9][a-z0-9./-]{0,127}$/;
+const codePattern = /^[A-Z][A-Z0-9_]{0,63}$/;
 const controlPattern = /[\u0000-\u001f\u007f]/;
 
 /** A name: a letter, then letters, digits, `_`, `.` or `-`; at most 128 units. */
@@ -88,6 +89,23 @@ export function parseType(value: unknown, path: string): EventType {
   const type = parsePattern(value, path, typePattern, 'an event type "area.pastTense"');
   if (type.length > nameUnitsMax) throw limit(path, "UTF-16 units", nameUnitsMax, type.length);
   return type as EventType; // checked just above
+}
+
+/** The name of a command: `area.verb`, at most 128 units. */
+export function parseCommandName(value: unknown, path: string): string {
+  const name = parsePattern(value, path, typePattern, 'a command name "area.verb"');
+  if (name.length > nameUnitsMax) throw limit(path, "UTF-16 units", nameUnitsMax, name.length);
+  return name;
+}
+
+/** The code of a refusal: a capital letter, then capital letters, digits or `_`; at most 64 units. */
+export function parseCode(value: unknown, path: string): string {
+  return parsePattern(
+    value,
+    path,
+    codePattern,
+    "a code: a capital letter, then at most 63 capital letters, digits or _",
+  );
 }
 
 /** The kind of a checked stream. */
