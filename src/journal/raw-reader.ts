@@ -80,6 +80,46 @@ export interface RawCheckpoint {
   readonly note: unknown;
 }
 
+/** A table of documents. `entryId` is hex when it is a blob of any size; `indexes` is what is stored of their names, JSON
+ *  text. @public */
+export interface RawProjection {
+  readonly id: unknown;
+  readonly name: unknown;
+  readonly version: unknown;
+  readonly indexes: unknown;
+  readonly status: unknown;
+  readonly position: unknown;
+  readonly entryId: unknown;
+  readonly error: unknown;
+}
+
+/** The mark of what is folded. `entryId` is hex when it is a blob of any size; `tables` is what is stored of their ids, JSON
+ *  text. @public */
+export interface RawFolded {
+  readonly position: unknown;
+  readonly entryId: unknown;
+  readonly tables: unknown;
+}
+
+/** A document. `text` is text, or bytes when text alone cannot be trusted (it shows U+FFFD); `indexes` has a blob or NULL for
+ *  each index of its table. @public */
+export interface RawDocument {
+  readonly key: unknown;
+  readonly seq: unknown;
+  readonly text: unknown;
+  readonly indexes: readonly unknown[];
+}
+
+/** The rows of what is derived, of the same snapshot. @public */
+export interface RawDocumentReads {
+  /** All tables, in order of id. */
+  projections(): Promise<readonly RawProjection[]>;
+  /** Null when there is no mark. */
+  folded(): Promise<RawFolded | null>;
+  /** Documents of the table of this id, in the order of the UTF-8 bytes of their keys, behind `after`. */
+  documents(table: number, after: string | null, limit: number): Promise<readonly RawDocument[]>;
+}
+
 /** How much a store says of itself. `but-entries`: without a check of the pages of the entries, which takes as long as
  *  reading them; then reading them shows whether they are whole. `schema`: identifiers, tables and triggers alone.
  *  @public */
