@@ -44,8 +44,8 @@ export class Batch {
   readonly recordedAreas: AreaDefined[] = [];
   /** Stream heads as this batch leaves them. */
   readonly heads: Map<string, StreamHead> = new Map();
-  /** Contents to be emptied, and the position of the entry that says so. */
-  erasure: { readonly numbers: readonly number[]; readonly position: number } | null = null;
+  /** Contents to be emptied, and the positions of the entries that say so. */
+  readonly erasures: { readonly numbers: readonly number[]; readonly position: number }[] = [];
   time: TimeState | null;
   private readonly start: BatchStart;
   private readonly byPlain = new Map<string, ContentRow>();
@@ -89,13 +89,15 @@ export class Batch {
     return result(append, rows, recording.length, (stream) => this.headOf(stream)?.rev ?? 0);
   }
 
-  /** Stages an event on the journal's own stream, as a tx by itself. */
-  stageOwn(type: string, data: object, labels: EntryLabels): EntryRow {
+  /** Stages events of one type on the journal's own stream, as a tx by itself. */
+  stageOwn(type: string, events: readonly object[], labels: EntryLabels): readonly EntryRow[] {
+    if (events.length > entriesPerTxMax) throw limit(type, "events", entriesPerTxMax, events.length);
     const draft = { stream: journalStream, type, template: entryTemplate(journalStream, type, 1, labels), event: null };
+    const drafts = events.map((data) => ({ ...draft, data: canonicalize(data) }));
     const time = this.nextTime();
-    const rows = this.encode([{ ...draft, data: canonicalize(data) }], time);
+    const rows = this.encode(drafts, time);
     this.accept(rows, [], [], time);
-    return rows[0]!;
+    return rows;
   }
 
   private nextTime(): TimeState {

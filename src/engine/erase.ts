@@ -7,6 +7,7 @@ import { isDigest } from "../kernel/digest.js";
 import { erasedPerCallMax } from "../kernel/limits.js";
 import { checkBoolean, checkMembers, checkSignal, isList } from "../kernel/members.js";
 import { parseLabel, parseReason } from "../kernel/names.js";
+import { receiptType } from "../journal/events/receipt.js";
 import type { StoreReads } from "../journal/store.js";
 import { ErasureSearch } from "./erase-search.js";
 import type { FoundContent } from "./erase-search.js";
@@ -94,7 +95,8 @@ export class Erasing {
     };
     check();
     await this.search.readOn((from, count) => reading((reads) => reads.entries(from, count)), turn);
-    const wanted = [...this.search.found.values()].filter(({ n }) => !this.rows.has(n));
+    const { found: named, salts } = this.search;
+    const wanted = [...named.values(), ...salts.values()].filter(({ n }) => !this.rows.has(n));
     while (wanted.length > 0) {
       const some = wanted.splice(0, rowsToRead(wanted));
       const rows = await reading((reads) => reads.contents(some.map(({ n }) => n)));
@@ -116,7 +118,19 @@ export class Erasing {
     const contents = this.wish.digests.flatMap((digest) => this.decideOne(digest));
     const shared = contents.filter(({ digest }) => streamsOf(contents, digest).length > 1);
     if (shared.length > 0 && !this.wish.shared) throw refuseShared(shared, contents);
-    return { reason: this.wish.reason, contents, elsewhere };
+    return { reason: this.wish.reason, contents, salts: this.decideSalts(contents), elsewhere };
+  }
+
+  /** The salts that go too: with one of them a guess of what was erased could be checked. One that is gone already, or
+   *  missing, is no reason to keep what is to be erased. */
+  private decideSalts(contents: readonly ErasedContent[]): ErasedContent[] {
+    const going = new Set(contents.map(({ n }) => n));
+    return [...this.search.salts.values()].flatMap((salt) => {
+      const { state } = this.rowOf(salt.n);
+      if (state === null || going.has(salt.n) || this.erasedAt(salt) !== null) return [];
+      const { n, digest, bytes, entries, of } = salt;
+      return [...of].some((each) => going.has(each)) ? [{ digest, n, media: this.mediaOf(salt), bytes, entries }] : [];
+    });
   }
 
   private decideOne(digest: string): ErasedContent[] {
@@ -202,10 +216,10 @@ function refuseShared(shared: readonly ErasedContent[], contents: readonly Erase
   );
 }
 
-/** The streams whose events name a digest. */
+/** The streams whose events name a digest. A receipt repeats what its command answered, and shares nothing. */
 function streamsOf(contents: readonly ErasedContent[], digest: string): string[] {
   const naming = contents.filter((content) => content.digest === digest).flatMap(({ entries }) => entries);
-  return [...new Set(naming.map(({ stream }) => stream))];
+  return [...new Set(naming.filter(({ type }) => type !== receiptType).map(({ stream }) => stream))];
 }
 
 /** How many rows fit into one read; at least one. */

@@ -1,9 +1,10 @@
 import { systemClock } from "../kernel/clock.js";
+import { erasedPerCallMax } from "../kernel/limits.js";
 import type { Store, StoreReads } from "../journal/store.js";
 import type { Batch } from "./batch.js";
 import type { Erasing } from "./erase.js";
 import type { Queued, Settle, Staged } from "./queue.js";
-import type { Erasure } from "./types.js";
+import type { Erasure, ErasurePlan } from "./types.js";
 
 /** An erasure that waits for the write lock. It runs alone: what is appended behind it sees the contents erased. */
 export class QueuedErasure implements Queued {
@@ -35,14 +36,41 @@ export class QueuedErasure implements Queued {
   stage(batch: Batch): Staged {
     const { digests, reason, actor } = this.erasing.wish;
     const plan = this.erasing.decide();
-    const { seq: position, id, at } = batch.stageOwn("content.erased", { digests, reason }, { actor });
-    batch.erasure = { numbers: plan.contents.map(({ n }) => n), position };
+    const groups = eventsOf(plan, digests);
+    const rows = batch.stageOwn(
+      "content.erased",
+      groups.map((group) => ({ digests: group.digests, reason })),
+      { actor },
+    );
+    groups.forEach(({ numbers }, index) => batch.erasures.push({ numbers, position: rows[index]!.seq }));
+    const { seq: position, id, at } = rows[0]!;
     const answer = async (): Promise<void> =>
       this.settle.resolve({ ...plan, position, id, at, scrubbed: await this.store.scrub() });
-    return { count: 1, position, answer };
+    return { count: rows.length, position: rows.at(-1)!.seq, answer };
   }
 
   reject(error: unknown): void {
     this.settle.reject(error);
   }
+}
+
+interface ErasureGroup {
+  readonly digests: readonly string[];
+  readonly numbers: readonly number[];
+}
+
+/** What each `content.erased` names: the first what was asked for, and salts as far as there is room; more are for the next. */
+function eventsOf({ contents, salts }: ErasurePlan, asked: readonly string[]): ErasureGroup[] {
+  const room = erasedPerCallMax - asked.length;
+  const groups = [
+    {
+      digests: [...asked, ...salts.slice(0, room).map(({ digest }) => digest)],
+      numbers: [...contents, ...salts.slice(0, room)].map(({ n }) => n),
+    },
+  ];
+  for (let from = room; from < salts.length; from += erasedPerCallMax) {
+    const more = salts.slice(from, from + erasedPerCallMax);
+    groups.push({ digests: more.map(({ digest }) => digest), numbers: more.map(({ n }) => n) });
+  }
+  return groups;
 }

@@ -191,13 +191,16 @@ export interface ErasedContent {
 export interface ErasurePlan {
   readonly reason: string;
   readonly contents: readonly ErasedContent[];
+  /** What goes with them: the salts of the fingerprints of receipts (`receipt.recorded`) whose tx name one of them. From then
+   *  on the id of such a command is adopted by itself, whatever it is sent with. */
+  readonly salts: readonly ErasedContent[];
   /** Where copies may live that no erasure reaches, in words. */
   readonly elsewhere: readonly string[];
 }
 
 /** What an erasure did. It is on disk. @public */
 export interface Erasure extends ErasurePlan {
-  /** Position of the event that says so. */
+  /** Position of the event that says so; where one has no room for all the salts, others stand right behind it. */
   readonly position: number;
   readonly id: string;
   /** Engine time, ms since the epoch. */

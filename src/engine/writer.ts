@@ -147,7 +147,7 @@ export class Writer {
         const ids = batch.entries.map(({ id }) => id);
         const nodes = await completedNodes(transaction, batch.entries[0]!.seq, ids);
         await transaction.append(batch.entries, batch.contents, nodes);
-        if (batch.erasure !== null) await transaction.erase(batch.erasure.numbers, batch.erasure.position);
+        for (const { numbers, position } of batch.erasures) await transaction.erase(numbers, position);
         await transaction.commit();
         this.adopt(batch);
         return outcomes;

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { ErasureSearch } from "../../src/engine/erase-search.js";
 import type { StoredEntry } from "../../src/journal/store.js";
 import { fieldsOf, RawJournal, sealed } from "../../src/testing/raw-journal.js";
+import type { RawEvent } from "../../src/testing/raw-journal.js";
 
 /** Hands out rows as a store does, and counts. */
 function pages(journal: RawJournal): {
@@ -92,4 +93,34 @@ test("stops when another journal stands where it had read", async () => {
   });
   journal.rows.entries.length = 5;
   await expect(search.readOn(pages(journal).read, noTurn)).rejects.toMatchObject({ code: "STORE_DAMAGED" });
+});
+
+test("finds the receipt of each tx that names a content, also when a page ends in between", async () => {
+  const journal = new RawJournal(0);
+  const [wanted, other] = [journal.content("wanted"), journal.content("other")];
+  const receipt = (salt: typeof wanted, result?: object): RawEvent => ({
+    stream: "client/default",
+    type: "receipt.recorded",
+    data: { id: `c${salt.n}`, name: "a.b", fingerprint: "0".repeat(64), salt, outcome: "accepted", result },
+  });
+  const salts = Array.from({ length: 4 }, () => journal.content("s".repeat(32)));
+  const [first, second, third, fourth] = salts as [typeof wanted, typeof wanted, typeof wanted, typeof wanted];
+  journal.append(1, [{ stream: "a/1", type: "a.b", data: { wanted } }, { stream: "a/1", type: "a.b" }, receipt(first)]);
+  journal.append(2, [{ stream: "a/1", type: "a.b", data: { other } }, receipt(second)]);
+  while (journal.next < 999) journal.append(journal.next, [{ stream: "a/2", type: "a.b" }]);
+  journal.append(1_000, [{ stream: "a/1", type: "a.b", data: { other, wanted } }, receipt(third)]);
+  journal.append(1_001, [receipt(fourth, { wanted })]);
+  const erased = { digests: [third.$content], reason: "x" };
+  journal.append(1_002, [{ stream: "journal/main", type: "content.erased", data: erased }]);
+  const search = new ErasureSearch([wanted.$content]);
+
+  await search.readOn(pages(journal).read, noTurn);
+
+  const found = [...search.salts.values()].map(({ n, entries, erasedAt }) => [n, entries[0]?.position, erasedAt]);
+  expect(found).toEqual([
+    [first.n, 3, null],
+    [third.n, 1_000, 1_002],
+    [fourth.n, 1_001, null],
+  ]);
+  expect([...search.salts.values()].map(({ of }) => [...of])).toEqual([[1], [1], [1]]);
 });

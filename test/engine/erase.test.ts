@@ -218,7 +218,7 @@ describeStores("erasing", (openOne, openStoreOf) => {
 
     expect(await ledger.status()).toEqual(before);
     expect((await ledger.content(text)).text()).toBe("to be forgotten");
-    expect(Object.keys(plan)).toEqual(["reason", "contents", "elsewhere"]);
+    expect(Object.keys(plan)).toEqual(["reason", "contents", "salts", "elsewhere"]);
     expect(plan.elsewhere.length).toBeGreaterThan(3);
     expect(await ledger.erase([text.$content], options)).toMatchObject(plan);
   });

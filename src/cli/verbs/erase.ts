@@ -1,7 +1,7 @@
 /** `runledger erase`: takes the bytes of contents, for good. Writes only when told twice. */
 import type { Command } from "commander";
 import { LedgerError, openLedger } from "../../index.js";
-import type { EraseOptions, ErasedContent, Erasure, ErasurePlan } from "../../index.js";
+import type { EraseOptions, ErasedContent, Erasure, ErasurePlan, NamingEntry } from "../../index.js";
 import { isDigest } from "../../kernel/digest.js";
 import { parseLabel, parseReason } from "../../kernel/names.js";
 import { checked, jsonOption, ledgerOption } from "../arguments.js";
@@ -24,7 +24,8 @@ interface VerbOptions extends CommonOptions {
 const moreHelp = `
 A digest is what an event names its content by, 64 hex digits; \`runledger show\` prints it. Without --yes the ledger is
 opened read-only and the command only tells what would go: each content, and every event that names it. With --yes the
-bytes, media types and salts of all of them go in one commit with an event that says so, or none does. The events stay as
+bytes, media types and salts of all of them go in one commit with an event that says so, or none does. With them go the
+salts of receipts whose commands wrote them, so that no guess of what was erased can be checked. The events stay as
 they are, and so does all that they say themselves: the reason too can never be erased. Copies that were made elsewhere are
 not reached; the command lists where they may live.
 
@@ -111,11 +112,12 @@ async function eraseNow(
 async function show(terminal: Terminal, options: VerbOptions, done: ErasurePlan | Erasure): Promise<void> {
   const erasure = "position" in done ? done : null;
   if (options.json) {
-    const { reason, contents, elsewhere } = done;
+    const { reason, contents, salts, elsewhere } = done;
     await terminal.json({
       dryRun: erasure === null,
       reason,
       contents,
+      salts,
       elsewhere,
       position: erasure?.position ?? null,
       id: erasure?.id ?? null,
@@ -133,9 +135,15 @@ async function show(terminal: Terminal, options: VerbOptions, done: ErasurePlan 
 function describe(done: ErasurePlan, erasure: Erasure | null, terminal: Terminal): string[] {
   const field = (name: string, values: readonly string[]): string[] =>
     values.map((value, index) => `${terminal.style("dim", (index === 0 ? name : "").padEnd(10))}  ${value}`);
-  const count = counted(done.contents.length, "content");
+  const { contents, salts } = done;
+  const count =
+    counted(contents.length, "content") + (salts.length === 0 ? "" : ` and ${counted(salts.length, "salt")}`);
   return [
-    ...done.contents.flatMap((content) => field("content", contentLines(content, terminal))),
+    ...contents.flatMap((content) => field("content", contentLines(content, terminal))),
+    ...field(
+      "salt of",
+      salts.flatMap(({ entries }) => entries.map(entryLine)),
+    ),
     ...field("reason", [escapeText(done.reason)]),
     ...field("elsewhere", done.elsewhere),
     ...(erasure === null
@@ -148,9 +156,10 @@ function contentLines({ digest, n, media, bytes, entries }: ErasedContent, termi
   const size = bytes === 1 ? "1 byte" : `${grouped(bytes)} bytes`;
   return [
     `${terminal.style("yellow", digest)}  number ${n}  ${media}  ${size}, named by ${counted(entries.length, "event")}`,
-    ...entries.map(
-      ({ position, id, type, stream, revision }) =>
-        `#${position}  ${id.slice(0, idDigitsShown)}  ${type}  ${escapeText(stream)}@${revision}`,
-    ),
+    ...entries.map(entryLine),
   ];
+}
+
+function entryLine({ position, id, type, stream, revision }: NamingEntry): string {
+  return `#${position}  ${id.slice(0, idDigitsShown)}  ${type}  ${escapeText(stream)}@${revision}`;
 }
