@@ -27,6 +27,7 @@ export { canStrike, faultAt, seededFaults } from "./faults.js";
 export type { Fault, FaultPlan, FaultPoint, FaultRates } from "./faults.js";
 export { faultyStore } from "./faulty-store.js";
 export type { FaultyStore, StruckFault } from "./faulty-store.js";
+export { HiddenInputError, withoutHiddenInputs } from "./hidden-inputs.js";
 export { manualClock } from "./manual-clock.js";
 export type { ManualClock } from "./manual-clock.js";
 export { seededBytes, seededNumbers } from "./seeded.js";
