@@ -89,6 +89,10 @@ export interface Projection<Document extends object = object> {
   find(query: FindQuery): QueryRead<Document>;
 }
 
+/** A projection of whatever documents, for lists of several. @public */
+// oxlint-disable-next-line typescript/no-explicit-any -- a reducer takes and returns its own documents alone, so no two fit
+export type AnyProjection = Projection<any>;
+
 const optionNames = ["name", "version", "async", "indexes", "on"];
 const indexesMax = 16;
 

@@ -60,6 +60,8 @@ export const queueBytesMax: number = 64 * 1024 * 1024;
 /** Threads that check entries in one verification. */
 export const verifyWorkersMax: number = 64;
 
+/** The tuple of an index, in bytes as they are stored. With the longest key behind it they fit a page of every store. */
+export const indexBytesMax: number = 1_024;
 export const listLimitDefault: number = 100;
 export const listLimitMax: number = 10_000;
 

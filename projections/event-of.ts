@@ -1,0 +1,71 @@
+/** A stored entry as reducers see it: facts alone, upcast, frozen; or that this program does not know it. */
+import { LedgerError } from "../src/kernel/errors.js";
+import { areaOf } from "../src/kernel/names.js";
+import type { EventDefinitions } from "../src/journal/define-events.js";
+import type { EntryFields } from "../src/journal/entry.js";
+import { upcast } from "../src/journal/upcast.js";
+import type { EventData, ProjectionEvent } from "./event.js";
+
+/** An event that this program does not know: it stops the projections that list its area. @public */
+export interface UnknownEvent {
+  readonly unknown: true;
+  readonly position: number;
+  readonly type: string;
+  /** What was expected and found. */
+  readonly message: string;
+  readonly cause?: unknown;
+}
+
+/** The definitions of a program, by area. */
+export type DefinedAreas = ReadonlyMap<string, EventDefinitions>;
+
+/** The event of an entry. An area that is not defined has events of version 1, of any type. */
+export function eventOf(fields: EntryFields, areas: DefinedAreas): ProjectionEvent | UnknownEvent {
+  const { seq: position, type, tv, data } = fields;
+  const area = areas.get(areaOf(type));
+  const definition = area?.events.get(type);
+  const known = area === undefined ? 1 : (definition?.version ?? 0);
+  if (tv > known)
+    return unknownEvent(
+      position,
+      type,
+      `this program knows ${known === 0 ? "no such type" : `version ${known}`}, not version ${tv}`,
+    );
+  if (definition === undefined) return projectionEvent(fields, data, tv);
+  try {
+    return projectionEvent(fields, upcast({ position, version: tv, data }, definition), definition.version);
+  } catch (cause) {
+    if (!(cause instanceof LedgerError)) throw cause;
+    return { ...unknownEvent(position, type, cause.message), cause };
+  }
+}
+
+function unknownEvent(position: number, type: string, message: string): UnknownEvent {
+  return { unknown: true, position, type, message };
+}
+
+function projectionEvent(fields: EntryFields, data: EventData, version: number): ProjectionEvent {
+  const { seq, stream, rev, type, at, actor, command, cause, corr, fence } = fields;
+  return Object.freeze({
+    position: seq,
+    stream,
+    revision: rev,
+    type,
+    version,
+    data: freezeDeep(data),
+    at,
+    ...(actor === undefined ? {} : { actor }),
+    ...(command === undefined ? {} : { command }),
+    ...(cause === undefined ? {} : { cause }),
+    ...(corr === undefined ? {} : { correlation: corr }),
+    ...(fence === undefined ? {} : { fence: freezeDeep(fence) }),
+  });
+}
+
+/** Freezes plain data. */
+export function freezeDeep<Value extends object>(value: Value): Value {
+  if (Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const member of Object.values(value)) if (typeof member === "object" && member !== null) freezeDeep(member);
+  return value;
+}
