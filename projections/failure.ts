@@ -37,11 +37,11 @@ export function projectionFailed(projection: AnyProjection, failure: ProjectionF
 
 /** What an error of `projectionFailed` says; null for any other. */
 export function failureOf(error: unknown): ProjectionFailure | null {
-  if (!(error instanceof LedgerError) || (error.code !== "PROJECTION_FAILED" && error.code !== "SCHEMA_UNKNOWN"))
-    return null;
+  if (!(error instanceof LedgerError)) return null;
   const { position, type, key, message } = error.details as Partial<ProjectionFailure>;
   if (position === undefined || type === undefined || key === undefined || message === undefined) return null;
-  return { code: error.code, position, type, key, message };
+  const code = error.code === "SCHEMA_UNKNOWN" ? "SCHEMA_UNKNOWN" : "PROJECTION_FAILED";
+  return code === error.code ? { code, position, type, key, message } : null;
 }
 
 /** What a thrown value says, cut. */
