@@ -9,6 +9,7 @@ export type LedgerErrorCode =
   | "LIMIT_EXCEEDED"
   | "NOT_FOUND"
   | "REVISION_CONFLICT"
+  | "IDEMPOTENCY_CONFLICT"
   | "FENCED"
   | "OWNER_ACTIVE"
   | "CONTENT_ERASED"
@@ -49,6 +50,8 @@ export interface LedgerErrorOptions {
   /** What the operator can do about it. */
   readonly hint?: string;
   readonly cause?: unknown;
+  /** Is it the answer that an earlier call with the same id got? */
+  readonly adopted?: boolean;
 }
 
 /** A refusal or a failure that the caller can act on. Match on `code`, never on the text: one of the engine's, or one of the
@@ -58,12 +61,15 @@ export class LedgerError extends Error {
   readonly code: LedgerErrorCode | (string & {});
   readonly details: Readonly<Record<string, unknown>>;
   readonly hint: string | undefined;
+  /** True: an earlier call with the same id was refused so, and nothing was decided again. */
+  readonly adopted: boolean;
 
   constructor(code: LedgerErrorCode | (string & {}), message: string, options: LedgerErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details ?? {};
     this.hint = options.hint;
+    this.adopted = options.adopted ?? false;
   }
 }
 

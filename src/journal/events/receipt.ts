@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "../../kernel/canonical.js";
 import { isDigest } from "../../kernel/digest.js";
 import { invalid, LedgerError, limit } from "../../kernel/errors.js";
 import { commandIdUnitsMax, saltBytes } from "../../kernel/limits.js";
-import { parseKey, parseName } from "../../kernel/names.js";
+import { parseCode, parseCommandName, parseKey, parseName } from "../../kernel/names.js";
 import { isContentReference } from "../content.js";
 import type { ContentReference } from "../content.js";
 
@@ -43,7 +43,6 @@ export interface ReceiptRecorded {
 
 const members = ["id", "name", "names", "fingerprint", "salt", "outcome", "result", "refusal"];
 const refusalMembers = ["code", "details", "message", "index"];
-const codePattern = /^[A-Z][A-Z0-9_]{0,63}$/;
 
 /** The stream that holds the receipts of a client. */
 export function receiptStream(client: string): string {
@@ -65,11 +64,6 @@ export function parseCommandId(value: unknown, path: string): string {
   const id = parseKey(value, path);
   if (id.length > commandIdUnitsMax) throw limit(path, "UTF-16 units", commandIdUnitsMax, id.length);
   return id;
-}
-
-/** Is it a code that a refusal may have? */
-export function isRefusalCode(value: unknown): value is string {
-  return typeof value === "string" && codePattern.test(value);
 }
 
 /** Reads the data of a `receipt.recorded`. */
@@ -96,7 +90,7 @@ function read(data: JsonObject): ReceiptRecorded {
     throw invalid("data.salt", `a reference to a content of ${saltBytes} bytes`, salt);
   const said = {
     id,
-    ...(name === undefined ? { names: parseNames(names) } : { name: parseName(name, "data.name") }),
+    ...(name === undefined ? { names: parseNames(names) } : { name: parseCommandName(name, "data.name") }),
     fingerprint,
     salt,
   };
@@ -111,7 +105,7 @@ function read(data: JsonObject): ReceiptRecorded {
 
 function parseNames(names: JsonValue | undefined): readonly string[] {
   if (!Array.isArray(names) || names.length === 0) throw invalid("data.names", "a list of at least one name", names);
-  const parsed = names.map((name: unknown, index) => parseName(name, `data.names[${index}]`));
+  const parsed = names.map((name: unknown, index) => parseCommandName(name, `data.names[${index}]`));
   if (new Set(parsed).size < parsed.length) throw invalid("data.names", "a list that has each name once", names);
   return parsed;
 }
@@ -119,8 +113,8 @@ function parseNames(names: JsonValue | undefined): readonly string[] {
 function parseRefusal(refusal: JsonValue | undefined, ofList: boolean): RecordedRefusal {
   if (!isObject(refusal)) throw invalid("data.refusal", "an object", refusal);
   checkNames(refusal, "data.refusal", refusalMembers);
-  const { code, details, message, index } = refusal;
-  if (!isRefusalCode(code)) throw invalid("data.refusal.code", "capital letters, digits and _, at most 64", code);
+  const { details, message, index } = refusal;
+  const code = parseCode(refusal["code"], "data.refusal.code");
   if (!isObject(details)) throw invalid("data.refusal.details", "an object", details);
   if (typeof message !== "string") throw invalid("data.refusal.message", "a string", message);
   if (!ofList && index === undefined) return { code, details, message };
