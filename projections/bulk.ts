@@ -74,15 +74,16 @@ export class BulkTable {
     for (const [key, row] of this.rows) if (row.changed >= 0) yield [key, row];
   }
 
-  /** Folds an event, unless the projection stopped. */
-  fold(event: ProjectionEvent): void {
-    if (this.stopped !== null) return;
+  /** Folds an event, unless the projection stopped; answers the key of the document that it changed, or null. */
+  fold(event: ProjectionEvent): string | null {
+    if (this.stopped !== null) return null;
     let key: string | null = null;
     try {
       key = keyOf(this.projection, event);
-      if (key !== null) this.foldInto(key, event);
+      return key !== null && this.foldInto(key, event) ? key : null;
     } catch (cause) {
       this.stopped = failureOf(cause) === null ? failed(this.projection, event, key, cause) : (cause as Error);
+      return null;
     }
   }
 
@@ -97,15 +98,16 @@ export class BulkTable {
     );
   }
 
-  private foldInto(key: string, event: ProjectionEvent): void {
+  private foldInto(key: string, event: ProjectionEvent): boolean {
     const before = this.get(key);
     const copy = before === null ? undefined : copyOf(before);
     const answer = refusePromise(this.projection.on.get(event.type)?.apply(copy, event), "apply");
     const after = answer === undefined ? copy : answer;
     const settled = after === null || after === undefined ? null : settle(after, before);
-    if (settled === before) return;
+    if (settled === before) return false;
     if (settled !== null) checkIndexes(this.projection, settled);
     this.rows.set(key, { document: settled, changed: event.position });
+    return true;
   }
 }
 
