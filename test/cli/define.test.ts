@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { defineEvents, openLedger } from "../../src/index.js";
