@@ -4,6 +4,7 @@
  *  everything in one transaction becomes visible and durable together or not at all. Source: design section 5. */
 
 import type { Claim } from "../kernel/claim.js";
+import type { DocumentReads, DocumentWrites } from "./documents.js";
 import type { RawReader } from "./raw-reader.js";
 
 /** The last entry of a journal and what is kept beside it. @public */
@@ -93,7 +94,7 @@ export interface ConsumerRow {
 }
 
 /** Reads at one consistent position. @public */
-export interface StoreReads {
+export interface StoreReads extends DocumentReads {
   /** The head at that position; null when nothing was ever written. */
   head(): Promise<StoreHead | null>;
   streamHeads(streams: readonly string[]): Promise<readonly (StreamHead | null)[]>;
@@ -124,7 +125,7 @@ export interface StoreSnapshot extends StoreReads {
 }
 
 /** The one open write transaction. Its reads see what it wrote. @public */
-export interface StoreTransaction extends StoreReads {
+export interface StoreTransaction extends StoreReads, DocumentWrites {
   /** Appends entries, dense from the head on, and puts contents, dense from the head's number on. `nodes` are exactly those
    *  that these entries complete: level by level from 1 up, in order. */
   append(entries: readonly EntryRow[], contents: readonly ContentRow[], nodes: readonly TreeNode[]): Promise<void>;

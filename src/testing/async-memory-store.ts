@@ -3,6 +3,14 @@
  *  Invariant: one seed gives the same choices in the same order of calls. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { LedgerError } from "../kernel/errors.js";
+import type {
+  DocumentRange,
+  DocumentWrite,
+  FoldedMark,
+  FoundDocument,
+  ProjectionRow,
+  StoredDocument,
+} from "../journal/documents.js";
 import type { RawReader } from "../journal/raw-reader.js";
 import type {
   ConsumerRow,
@@ -130,6 +138,31 @@ class AsyncReads implements StoreReads {
     return this.later(() => this.reads.consumer(name));
   }
 
+  projections(): Promise<readonly ProjectionRow[]> {
+    return this.later(() => this.reads.projections());
+  }
+
+  folded(): Promise<FoldedMark | null> {
+    return this.later(() => this.reads.folded());
+  }
+
+  documents(table: number, keys: readonly string[]): Promise<readonly (StoredDocument | null)[]> {
+    return this.later(() => this.reads.documents(table, keys));
+  }
+
+  documentsByKey(
+    table: number,
+    after: string | null,
+    limit: number,
+    reverse?: boolean,
+  ): Promise<readonly StoredDocument[]> {
+    return this.later(() => this.reads.documentsByKey(table, after, limit, reverse));
+  }
+
+  documentsByIndex(table: number, range: DocumentRange): Promise<readonly FoundDocument[]> {
+    return this.later(() => this.reads.documentsByIndex(table, range));
+  }
+
   protected async later<T>(act: () => Promise<T>): Promise<T> {
     await this.trouble.delay();
     const answer = await act();
@@ -181,6 +214,26 @@ class AsyncTransaction extends AsyncReads implements StoreTransaction {
 
   deleteConsumer(name: string): Promise<void> {
     return this.later(() => this.transaction.deleteConsumer(name));
+  }
+
+  addProjection(row: Omit<ProjectionRow, "id">): Promise<number> {
+    return this.later(() => this.transaction.addProjection(row));
+  }
+
+  putProjection(row: ProjectionRow): Promise<void> {
+    return this.later(() => this.transaction.putProjection(row));
+  }
+
+  dropProjection(id: number): Promise<void> {
+    return this.later(() => this.transaction.dropProjection(id));
+  }
+
+  putFolded(mark: FoldedMark): Promise<void> {
+    return this.later(() => this.transaction.putFolded(mark));
+  }
+
+  putDocuments(table: number, writes: readonly DocumentWrite[]): Promise<void> {
+    return this.later(() => this.transaction.putDocuments(table, writes));
   }
 
   async commit(): Promise<void> {

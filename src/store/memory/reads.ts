@@ -1,4 +1,11 @@
 import type {
+  DocumentRange,
+  FoldedMark,
+  FoundDocument,
+  ProjectionRow,
+  StoredDocument,
+} from "../../journal/documents.js";
+import type {
   ConsumerRow,
   ContentRow,
   EntryRow,
@@ -10,6 +17,7 @@ import type {
   StreamHead,
 } from "../../journal/store.js";
 import { nodeCount } from "../completed-nodes.js";
+import { documentAt, documentsByIndex, documentsByKey, stored as storedDocument } from "./documents.js";
 import { revisionsBelow } from "./rows.js";
 import type { Extent, MemoryRows } from "./rows.js";
 
@@ -114,6 +122,37 @@ export class MemoryReads implements StoreReads {
   async consumer(name: string): Promise<ConsumerRow | null> {
     this.check();
     return this.extent().consumers.find((row) => row.name === name) ?? null;
+  }
+
+  async projections(): Promise<readonly ProjectionRow[]> {
+    this.check();
+    return [...this.extent().documents.tables.values()].map(({ row }) => row);
+  }
+
+  async folded(): Promise<FoldedMark | null> {
+    this.check();
+    return this.extent().documents.folded;
+  }
+
+  async documents(table: number, keys: readonly string[]): Promise<readonly (StoredDocument | null)[]> {
+    this.check();
+    const { documents } = this.extent();
+    return keys.map((key) => documentAt(documents, table, key));
+  }
+
+  async documentsByKey(
+    table: number,
+    after: string | null,
+    limit: number,
+    reverse = false,
+  ): Promise<readonly StoredDocument[]> {
+    this.check();
+    return documentsByKey(this.extent().documents, table, after, limit, reverse).map(storedDocument);
+  }
+
+  async documentsByIndex(table: number, range: DocumentRange): Promise<readonly FoundDocument[]> {
+    this.check();
+    return documentsByIndex(this.extent().documents, table, range);
   }
 
   private content(n: number): StoredContent | null {

@@ -1,5 +1,5 @@
 /** What the memory store keeps: append-only lists, so that a snapshot is nothing but the lengths it saw; what is replaced
- *  as a whole (checkpoints, consumers) is a list that is never changed, so that a snapshot is the list it saw.
+ *  as a whole (checkpoints, consumers, documents) is never changed, so that a snapshot is what it saw.
  *  Invariant: everything below a remembered length never changes, except a content that is erased as a whole. */
 import { invariant } from "../../kernel/errors.js";
 import { nodeCount } from "../completed-nodes.js";
@@ -11,6 +11,8 @@ import type {
   StoredContent,
   TreeNode,
 } from "../../journal/store.js";
+import { noDocuments } from "./documents.js";
+import type { DocumentState } from "./documents.js";
 
 export interface MemoryStream {
   readonly id: number;
@@ -33,9 +35,10 @@ export interface Extent {
   readonly checkpoints: readonly StoredCheckpoint[];
   /** In the order of their names. */
   readonly consumers: readonly ConsumerRow[];
+  readonly documents: DocumentState;
 }
 
-export const nothing: Extent = { entries: 0, contents: 0, checkpoints: [], consumers: [] };
+export const nothing: Extent = { entries: 0, contents: 0, checkpoints: [], consumers: [], documents: noDocuments };
 
 /** The rows of one journal. */
 export class MemoryRows {

@@ -1,3 +1,4 @@
+import type { DocumentWrite, FoldedMark, ProjectionRow } from "../../journal/documents.js";
 import type {
   ConsumerRow,
   ContentRow,
@@ -11,6 +12,8 @@ import type {
 import { invariant } from "../../kernel/errors.js";
 import { requireCompleted } from "../completed-nodes.js";
 import { Lifetime } from "../lifetime.js";
+import { addTable, dropTable, putMark, putRow, writeDocuments } from "./documents.js";
+import type { DocumentState } from "./documents.js";
 import { MemoryReads } from "./reads.js";
 import type { Extent, MemoryRows } from "./rows.js";
 
@@ -30,6 +33,7 @@ export class MemoryTransaction extends MemoryReads implements StoreTransaction {
   private readonly erased: Map<number, number>;
   private checkpointList: readonly StoredCheckpoint[];
   private consumerList: readonly ConsumerRow[];
+  private documentState: DocumentState;
 
   constructor(host: TransactionHost) {
     const lifetime = new Lifetime();
@@ -45,6 +49,7 @@ export class MemoryTransaction extends MemoryReads implements StoreTransaction {
     this.erased = erased;
     this.checkpointList = host.committed.checkpoints;
     this.consumerList = host.committed.consumers;
+    this.documentState = host.committed.documents;
   }
 
   async append(
@@ -102,6 +107,27 @@ export class MemoryTransaction extends MemoryReads implements StoreTransaction {
     this.step("operational", () => (this.consumerList = this.consumerList.filter((each) => each.name !== name)));
   }
 
+  async addProjection(row: Omit<ProjectionRow, "id">): Promise<number> {
+    this.change("projections", (state) => addTable(state, row));
+    return this.documentState.lastId;
+  }
+
+  async putProjection(row: ProjectionRow): Promise<void> {
+    this.change("projections", (state) => putRow(state, row));
+  }
+
+  async dropProjection(id: number): Promise<void> {
+    this.change("projections", (state) => dropTable(state, id));
+  }
+
+  async putFolded(mark: FoldedMark): Promise<void> {
+    this.change("projections", (state) => putMark(state, mark));
+  }
+
+  async putDocuments(table: number, writes: readonly DocumentWrite[]): Promise<void> {
+    this.change("documents", (state) => writeDocuments(state, table, writes));
+  }
+
   async commit(): Promise<void> {
     this.lifetime.require();
     this.lifetime.end();
@@ -133,6 +159,11 @@ export class MemoryTransaction extends MemoryReads implements StoreTransaction {
     this.host.end(committed ? this.reach() : before);
   }
 
+  private change(step: "projections" | "documents", act: (state: DocumentState) => DocumentState): void {
+    this.lifetime.require();
+    this.step(step, () => (this.documentState = act(this.documentState)));
+  }
+
   private reach(): Extent {
     const { entries, contents } = this.host.rows;
     return {
@@ -140,6 +171,7 @@ export class MemoryTransaction extends MemoryReads implements StoreTransaction {
       contents: contents.length,
       checkpoints: this.checkpointList,
       consumers: this.consumerList,
+      documents: this.documentState,
     };
   }
 

@@ -64,6 +64,16 @@ export function connectionSettings(connection: Connection): Readonly<Record<stri
   return Object.fromEntries(names.map((name) => [name, pragma(connection, name)]));
 }
 
+/** Reads several things at one position, whoever writes meanwhile. */
+export function atOnePosition<T>(connection: Connection, read: () => T): T {
+  connection.exec("BEGIN");
+  try {
+    return read();
+  } finally {
+    if (connection.inTransaction) connection.exec("COMMIT");
+  }
+}
+
 /** The first value that a pragma answers. */
 export function pragma(connection: Connection, text: string): unknown {
   return connection.pragma(text, { simple: true });

@@ -1,4 +1,11 @@
-import { describe, LedgerError } from "../../kernel/errors.js";
+import { describe, invariant, LedgerError } from "../../kernel/errors.js";
+import type {
+  DocumentRange,
+  FoldedMark,
+  FoundDocument,
+  ProjectionRow,
+  StoredDocument,
+} from "../../journal/documents.js";
 import type {
   ConsumerRow,
   ContentRow,
@@ -11,7 +18,11 @@ import type {
 } from "../../journal/store.js";
 import { toConsumer } from "./consumer-row.js";
 import type { ConsumerColumns } from "./consumer-row.js";
-import { storeError } from "./errors.js";
+import type { DocumentStatements } from "./document-statements.js";
+import { readByIndex, readByKey, readDocument } from "./documents.js";
+import { sqliteCode, storeError } from "./errors.js";
+import { toFolded, toProjection } from "./projection-row.js";
+import type { FoldedColumns, ProjectionColumns } from "./projection-row.js";
 import type { ReadStatements } from "./statements.js";
 import { streamPositions } from "./stream-positions.js";
 import type { StreamRow } from "./stream-positions.js";
@@ -23,9 +34,11 @@ export type StatementSource = () => ReadStatements;
 export class SqliteReads implements StoreReads {
   protected readonly path: string;
   private readonly source: StatementSource;
+  private readonly tables: DocumentStatements;
 
-  constructor(path: string, source: StatementSource) {
+  constructor(path: string, tables: DocumentStatements, source: StatementSource) {
     this.path = path;
+    this.tables = tables;
     this.source = source;
   }
 
@@ -117,6 +130,49 @@ export class SqliteReads implements StoreReads {
     return this.read((statements) => {
       const row = statements.consumer.get(name) as ConsumerColumns | undefined;
       return row === undefined ? null : toConsumer(row, this.path);
+    });
+  }
+
+  async projections(): Promise<readonly ProjectionRow[]> {
+    return this.read((statements) =>
+      (statements.projections.all() as unknown as ProjectionColumns[]).map((row) => toProjection(row, this.path)),
+    );
+  }
+
+  async folded(): Promise<FoldedMark | null> {
+    return this.read((statements) => {
+      const row = statements.folded.get() as FoldedColumns | undefined;
+      return row === undefined ? null : toFolded(row, this.path);
+    });
+  }
+
+  async documents(table: number, keys: readonly string[]): Promise<readonly (StoredDocument | null)[]> {
+    return this.ofTable(table, () => keys.map((key) => readDocument(this.tables, this.path, table, key)));
+  }
+
+  async documentsByKey(
+    table: number,
+    after: string | null,
+    limit: number,
+    reverse = false,
+  ): Promise<readonly StoredDocument[]> {
+    return this.ofTable(table, () => readByKey(this.tables, this.path, table, after, limit, reverse));
+  }
+
+  async documentsByIndex(table: number, range: DocumentRange): Promise<readonly FoundDocument[]> {
+    return this.ofTable(table, () => readByIndex(this.tables, this.path, table, range));
+  }
+
+  /** Reads of one table; SQLite has no code of its own for a table that is not there. */
+  private ofTable<T>(table: number, act: () => T): T {
+    return this.read((statements) => {
+      try {
+        return act();
+      } catch (cause) {
+        if (sqliteCode(cause) === "SQLITE_ERROR")
+          invariant(statements.projection.get(table) !== undefined, `table ${table} must be there`);
+        throw cause;
+      }
     });
   }
 

@@ -1,5 +1,6 @@
 /** The layout of a ledger file, version 1, and the constants by which it is told from any other file.
- *  Invariant: a file is ours only when every row of its `sqlite_schema` is exactly one of these.
+ *  Invariant: a file is ours only when every row of its `sqlite_schema` is exactly one of these, or of those of a table of
+ *  documents that a row of `projections` calls for.
  *  The reasons for the layout and what was measured: src/decisions. */
 import { revisionsPerPage } from "../stream-page.js";
 
@@ -38,7 +39,7 @@ const trigger = (name: string, on: string, event: string, when: string, says: st
   sql: `CREATE TRIGGER ${name} BEFORE ${event} ON ${on}${when === "" ? "" : ` WHEN ${when}`} BEGIN SELECT RAISE(ABORT, '${says}'); END`,
 });
 
-/** Everything in a ledger file, in the order of its making. */
+/** Everything in a new ledger file, in the order of its making. */
 export const schema: readonly SchemaObject[] = [
   table("meta", "(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID"),
   table("types", "(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT"),
@@ -80,6 +81,15 @@ export const schema: readonly SchemaObject[] = [
   table(
     "consumers",
     "(name TEXT PRIMARY KEY, position INTEGER NOT NULL, id BLOB, incarnation INTEGER NOT NULL, generation INTEGER NOT NULL, claim TEXT) STRICT, WITHOUT ROWID",
+  ),
+  // What is derived: each row is a table of documents, made and dropped with it (document-table.ts).
+  table(
+    "projections",
+    "(id INTEGER PRIMARY KEY, name TEXT NOT NULL, version INTEGER NOT NULL, indexes TEXT NOT NULL, status TEXT NOT NULL, position INTEGER NOT NULL, entry_id BLOB, error TEXT) STRICT",
+  ),
+  table(
+    "folded",
+    "(id INTEGER PRIMARY KEY CHECK (id = 1), position INTEGER NOT NULL, entry_id BLOB NOT NULL, tables TEXT NOT NULL) STRICT",
   ),
   trigger("entries_no_update", "entries", "UPDATE", "", "entries are append-only"),
   trigger("entries_no_delete", "entries", "DELETE", "", "entries are append-only"),

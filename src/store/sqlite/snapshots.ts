@@ -6,6 +6,7 @@ import { Lifetime } from "../lifetime.js";
 import { whenFree } from "./busy.js";
 import { connect } from "./connection.js";
 import type { Connection } from "./connection.js";
+import { DocumentStatements } from "./document-statements.js";
 import { storeError } from "./errors.js";
 import { readHead, SqliteReads } from "./reads.js";
 import { prepare, readStatements } from "./statements.js";
@@ -16,6 +17,7 @@ const connectionsMax = 8;
 interface Reader {
   readonly connection: Connection;
   readonly statements: ReadStatements;
+  readonly tables: DocumentStatements;
 }
 
 export class SnapshotPool {
@@ -37,7 +39,7 @@ export class SnapshotPool {
 
   async take(): Promise<StoreSnapshot> {
     const [reader, lifetime] = await this.hold();
-    return new SqliteSnapshot(this.path, reader.statements, lifetime, () => this.release(reader));
+    return new SqliteSnapshot(this.path, reader, lifetime, () => this.release(reader));
   }
 
   /** Asks one question. */
@@ -129,7 +131,8 @@ export class SnapshotPool {
     const connection = connect(this.path, "read");
     try {
       this.check();
-      return { connection, statements: prepare(connection, readStatements) };
+      const statements = prepare(connection, readStatements);
+      return { connection, statements, tables: new DocumentStatements(connection) };
     } catch (cause) {
       connection.close();
       throw cause;
@@ -153,8 +156,8 @@ class SqliteSnapshot extends SqliteReads implements StoreSnapshot {
   private readonly lifetime: Lifetime;
   private readonly giveBack: () => void;
 
-  constructor(path: string, statements: ReadStatements, lifetime: Lifetime, giveBack: () => void) {
-    super(path, () => {
+  constructor(path: string, { statements, tables }: Reader, lifetime: Lifetime, giveBack: () => void) {
+    super(path, tables, () => {
       lifetime.require();
       return statements;
     });

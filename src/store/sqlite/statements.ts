@@ -1,4 +1,4 @@
-/** All SQL of this adapter that touches rows, with the reason for each.
+/** All SQL of this adapter that touches rows, with the reason for each; that on documents is in document-statements.ts.
  *  Invariant: nothing scans; a test asserts the query plan of every statement in both tables. */
 import type { Database, Statement } from "better-sqlite3";
 
@@ -15,6 +15,7 @@ interface Query {
 const entryColumns = "seq, lower(hex(id)), entry";
 const contentColumns = "n, lower(hex(digest)), media, salt, lower(hex(plain)), erased, bytes";
 const consumerColumns = "name, position, lower(hex(id)), incarnation, generation, claim";
+const projectionColumns = "id, name, version, indexes, status, position, lower(hex(entry_id)), error";
 const rawPage = "WHERE seq > ? AND seq <= 9007199254740991 ORDER BY seq LIMIT ?";
 const rawRange = "WHERE seq > ? AND seq <= ?";
 const rawEntryColumns =
@@ -82,6 +83,12 @@ export const readStatements: Queries<ReadName> = {
     why: "a range of the primary key, all of it: consumers are few",
   },
   consumer: { sql: `SELECT ${consumerColumns} FROM consumers WHERE name = ?`, why: "by primary key" },
+  projections: {
+    sql: `SELECT ${projectionColumns} FROM projections WHERE id >= 1 ORDER BY id`,
+    why: "a range of the key, all of it: tables of documents are few",
+  },
+  projection: { sql: "SELECT json_array_length(indexes) FROM projections WHERE id = ?", why: "by key: is it there?" },
+  folded: { sql: "SELECT position, lower(hex(entry_id)), tables FROM folded WHERE id = 1", why: "by key: one row" },
   scrubMark: {
     sql: "SELECT value FROM meta WHERE key = 'scrub'",
     why: "by key; asked when the file is opened and when another process wrote",
@@ -138,6 +145,27 @@ export const writeStatements: Queries<WriteName> = {
     why: "by primary key",
   },
   deleteConsumer: { sql: "DELETE FROM consumers WHERE name = ?", why: "by primary key" },
+  lastTable: {
+    sql: "SELECT max(ifnull((SELECT max(id) FROM projections), 0), ifnull((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'table'), 0))",
+    why: "the largest id ever given: of the rows, or of one that was dropped; two descents",
+  },
+  markTable: {
+    sql: "INSERT INTO meta (key, value) VALUES ('table', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+    why: "by key, once a table of documents",
+  },
+  insertProjection: {
+    sql: "INSERT INTO projections (id, name, version, indexes, status, position, entry_id, error) VALUES (?, ?, ?, ?, ?, ?, unhex(?), ?)",
+    why: "at the end of the key",
+  },
+  updateProjection: {
+    sql: "UPDATE projections SET status = ?, position = ?, entry_id = unhex(?), error = ? WHERE id = ? AND name = ? AND version = ? AND indexes = ?",
+    why: "by key; what it was made with must be so still",
+  },
+  deleteProjection: { sql: "DELETE FROM projections WHERE id = ?", why: "by key" },
+  putFolded: {
+    sql: "INSERT INTO folded (id, position, entry_id, tables) VALUES (1, ?, unhex(?), ?) ON CONFLICT (id) DO UPDATE SET position = excluded.position, entry_id = excluded.entry_id, tables = excluded.tables",
+    why: "by key: the one row that says it for all tables, so that a commit writes one",
+  },
   insertEntry: { sql: insertEntries(1), why: "at the end of the key, no other index" },
   insertEntryBlock: {
     sql: insertEntries(16),
@@ -219,6 +247,9 @@ type ReadName =
   | "checkpoints"
   | "consumers"
   | "consumer"
+  | "projections"
+  | "projection"
+  | "folded"
   | "scrubMark"
   | "schemaIdentifier";
 export type WriteStatements = Prepared<WriteName>;
@@ -240,6 +271,12 @@ type WriteName =
   | "putCheckpoint"
   | "putConsumer"
   | "deleteConsumer"
+  | "lastTable"
+  | "markTable"
+  | "insertProjection"
+  | "updateProjection"
+  | "deleteProjection"
+  | "putFolded"
   | "insertEntry"
   | "insertEntryBlock";
 export type RawStatements = Prepared<RawName>;

@@ -1,3 +1,4 @@
+import type { DocumentWrite, FoldedMark, ProjectionRow } from "../../journal/documents.js";
 import { invariant } from "../../kernel/errors.js";
 import type {
   ConsumerRow,
@@ -14,7 +15,11 @@ import { requireCompleted } from "../completed-nodes.js";
 import { Lifetime } from "../lifetime.js";
 import { encodePage, revisionsPerPage } from "../stream-page.js";
 import { consumerValues } from "./consumer-row.js";
+import type { DocumentStatements } from "./document-statements.js";
+import { documentTable } from "./document-table.js";
+import { writeDocuments } from "./documents.js";
 import { storeError } from "./errors.js";
+import { projectionValues } from "./projection-row.js";
 import { readContentCount, readStream, SqliteReads } from "./reads.js";
 import { entryBlockRows, entryValues } from "./statements.js";
 import type { ReadStatements, WriteStatements } from "./statements.js";
@@ -33,6 +38,9 @@ export interface TransactionHost {
   readonly path: string;
   readonly reads: ReadStatements;
   readonly writes: WriteStatements;
+  readonly tables: DocumentStatements;
+  /** Makes or drops a table or an index. */
+  define(sql: string): void;
   readonly cache: StreamCache;
   /** Makes it durable; throws when it is not known to be. */
   commit(written: Written): void;
@@ -53,7 +61,7 @@ export class SqliteTransaction extends SqliteReads implements StoreTransaction {
 
   constructor(host: TransactionHost, head: StoreHead | null) {
     const lifetime = new Lifetime();
-    super(host.path, () => {
+    super(host.path, host.tables, () => {
       lifetime.require();
       return host.reads;
     });
@@ -128,6 +136,57 @@ export class SqliteTransaction extends SqliteReads implements StoreTransaction {
   async deleteConsumer(name: string): Promise<void> {
     this.read(() => {
       this.host.step("operational", () => this.host.writes.deleteConsumer.run(name));
+    });
+  }
+
+  async addProjection(row: Omit<ProjectionRow, "id">): Promise<number> {
+    return this.read(() => {
+      const { writes } = this.host;
+      const id = lastNumber(writes.lastTable) + 1;
+      this.host.step("projections", () => {
+        for (const { sql } of documentTable(id, row.indexes.length)) if (sql !== null) this.host.define(sql);
+        writes.insertProjection.run(projectionValues(id, row));
+        writes.markTable.run(String(id));
+      });
+      return id;
+    });
+  }
+
+  async putProjection({ id, name, version, indexes, ...row }: ProjectionRow): Promise<void> {
+    this.read(() => {
+      const made = [id, name, version, JSON.stringify(indexes)];
+      this.host.step("projections", () => {
+        const { status, position, entryId, error } = row;
+        const { changes } = this.host.writes.updateProjection.run(status, position, entryId, error, ...made);
+        invariant(changes === 1, `table ${id} must be there, and stay the one of ${name} ${version}`);
+      });
+    });
+  }
+
+  async dropProjection(id: number): Promise<void> {
+    this.read(() => {
+      this.host.step("projections", () => {
+        const { changes } = this.host.writes.deleteProjection.run(id);
+        invariant(changes === 1, `table ${id} must be there`);
+        this.host.tables.clear();
+        this.host.define(`DROP TABLE doc_${id}`);
+      });
+    });
+  }
+
+  async putFolded({ position, entryId, tables }: FoldedMark): Promise<void> {
+    this.read(() => {
+      this.host.step("projections", () => this.host.writes.putFolded.run(position, entryId, JSON.stringify(tables)));
+    });
+  }
+
+  async putDocuments(table: number, writes: readonly DocumentWrite[]): Promise<void> {
+    this.read((statements) => {
+      const indexes = statements.projection.get(table) as [number] | undefined;
+      invariant(indexes !== undefined, `table ${table} must be there`);
+      this.host.step("documents", () => {
+        this.bytes += writeDocuments(this.host.tables, table, indexes[0], writes);
+      });
     });
   }
 

@@ -10,6 +10,7 @@ import type { Checkpoints } from "./checkpoints.js";
 import { connect, pragma } from "./connection.js";
 import type { Connection } from "./connection.js";
 import { createSchema } from "./create.js";
+import { DocumentStatements } from "./document-statements.js";
 import { storeError } from "./errors.js";
 import type { FileGuard } from "./file-guard.js";
 import { readHead } from "./reads.js";
@@ -35,6 +36,7 @@ interface OpenWriter {
   readonly connection: Connection;
   readonly reads: ReadStatements;
   readonly writes: WriteStatements;
+  readonly tables: DocumentStatements;
 }
 
 export class Writer {
@@ -70,6 +72,7 @@ export class Writer {
         connection,
         reads: prepare(connection, readStatements),
         writes: prepare(connection, writeStatements),
+        tables: new DocumentStatements(connection),
       };
       this.scrubs.look(open.reads);
       if (this.scrubs.due()) this.scrubs.attempt(open);
@@ -187,7 +190,7 @@ export class Writer {
     }
   }
 
-  private start({ connection, reads, writes }: OpenWriter, release: () => void): SqliteTransaction {
+  private start({ connection, reads, writes, tables }: OpenWriter, release: () => void): SqliteTransaction {
     const head = readHead(reads);
     if (head === null || head.id !== this.cachedAt) {
       this.forget();
@@ -201,6 +204,8 @@ export class Writer {
         path,
         reads,
         writes,
+        tables,
+        define: (sql) => connection.exec(sql),
         cache: this.cache,
         step: (name, act) => this.step(name, act),
         commit: ({ head: last, bytes, erased }) => {

@@ -1,0 +1,67 @@
+/** The SQL on tables of documents. They come and go while a program runs, so that each statement is prepared when it is first
+ *  asked for, and kept while its table lives; SQLite itself notices when another process changed the schema.
+ *  Invariant: nothing scans; a test asserts the query plan of each. */
+import type { Statement } from "better-sqlite3";
+import { invariant } from "../../kernel/errors.js";
+import type { Connection } from "./connection.js";
+
+/** What is asked of a table of documents, and why it is cheap. */
+export const documentSql = {
+  /** By the index of the key. */
+  one: (table: number): string => `SELECT key, seq, doc FROM ${nameOf(table)} WHERE key = ?`,
+  /** A range of the index of the key. */
+  first: (table: number): string => `SELECT key, seq, doc FROM ${nameOf(table)} WHERE key >= '' ORDER BY key LIMIT ?`,
+  behind: (table: number): string => `SELECT key, seq, doc FROM ${nameOf(table)} WHERE key > ? ORDER BY key LIMIT ?`,
+  last: (table: number): string =>
+    `SELECT key, seq, doc FROM ${nameOf(table)} WHERE key >= '' ORDER BY key DESC LIMIT ?`,
+  before: (table: number): string =>
+    `SELECT key, seq, doc FROM ${nameOf(table)} WHERE key < ? ORDER BY key DESC LIMIT ?`,
+  /** A range of a partial index: comparing a column says that it is not NULL. */
+  from: (table: number, index: number, reverse: boolean): string =>
+    `SELECT key, seq, doc, index_${index} FROM ${nameOf(table)} WHERE index_${index} >= ? ORDER BY index_${index}${reverse ? " DESC" : ""} LIMIT ?`,
+  between: (table: number, index: number, reverse: boolean): string =>
+    `SELECT key, seq, doc, index_${index} FROM ${nameOf(table)} WHERE index_${index} >= ? AND index_${index} < ? ORDER BY index_${index}${reverse ? " DESC" : ""} LIMIT ?`,
+  /** In place, by the index of the key; an index whose column is not named is not touched. */
+  update: (table: number, columns: readonly number[]): string =>
+    `UPDATE ${nameOf(table)} SET seq = ?, doc = ?${columns.map((column) => `, index_${column} = ?`).join("")} WHERE key = ?`,
+  /** A row that is new, with all its columns. */
+  insert: (table: number, columns: readonly number[]): string =>
+    `INSERT INTO ${nameOf(table)} (seq, doc${columns.map((column) => `, index_${column}`).join("")}, key) VALUES (?, ?, ${"?, ".repeat(columns.length)}?)`,
+  remove: (table: number): string => `DELETE FROM ${nameOf(table)} WHERE key = ?`,
+} as const;
+
+type DocumentStatement = Statement<unknown[], unknown[]>;
+
+/** Which columns change is the caller's data: what is kept is bounded. */
+const statementsMax = 4_000;
+
+/** The statements on documents of one connection. */
+export class DocumentStatements {
+  private readonly connection: Connection;
+  private readonly prepared = new Map<string, DocumentStatement>();
+
+  constructor(connection: Connection) {
+    this.connection = connection;
+  }
+
+  of(sql: string): DocumentStatement {
+    const kept = this.prepared.get(sql);
+    if (kept !== undefined) return kept;
+    const statement = this.connection.prepare<unknown[], unknown[]>(sql);
+    if (statement.reader) statement.raw();
+    if (this.prepared.size >= statementsMax) this.prepared.clear();
+    this.prepared.set(sql, statement);
+    return statement;
+  }
+
+  /** Lets go of all of them: a table is gone. */
+  clear(): void {
+    this.prepared.clear();
+  }
+}
+
+/** The name of a table: a number that was checked goes into SQL. */
+function nameOf(table: number): string {
+  invariant(Number.isSafeInteger(table) && table >= 1, `a table must have a number from 1, found ${table}`);
+  return `doc_${table}`;
+}
