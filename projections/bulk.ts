@@ -5,12 +5,12 @@
  *  Source: design section 7, decision 0018. */
 import { areaOf } from "../src/kernel/names.js";
 import type { AnyProjection } from "./define-projection.js";
-import { copyOf, settle } from "./document.js";
+import { copyOf } from "./document.js";
 import type { UnknownEvent } from "./event-of.js";
 import type { ProjectionEvent } from "./event.js";
 import { failureOf, projectionFailed } from "./failure.js";
 import type { ProjectionFailure } from "./failure.js";
-import { checkIndexes, failed, keyOf, refusePromise } from "./reducer.js";
+import { changeBox, failed, keyOf, settleFold } from "./reducer.js";
 
 /** A document that was folded, or that there is none any more. */
 export interface BulkDocument {
@@ -100,13 +100,11 @@ export class BulkTable {
 
   private foldInto(key: string, event: ProjectionEvent): boolean {
     const before = this.get(key);
-    const copy = before === null ? undefined : copyOf(before);
-    const answer = refusePromise(this.projection.on.get(event.type)?.apply(copy, event), "apply");
-    const after = answer === undefined ? copy : answer;
-    const settled = after === null || after === undefined ? null : settle(after, before);
-    if (settled === before) return false;
-    if (settled !== null) checkIndexes(this.projection, settled);
-    this.rows.set(key, { document: settled, changed: event.position });
+    const box: { document: object | null } = { document: before === null ? null : copyOf(before) };
+    changeBox(this.projection, event)(box);
+    const after: object | null = settleFold<object>(this.projection, box.document, before);
+    if (after === before) return false;
+    this.rows.set(key, { document: after, changed: event.position });
     return true;
   }
 }

@@ -11,11 +11,10 @@ import { depthMax } from "../src/kernel/limits.js";
 const heights = new WeakMap<object, number>();
 
 /** Settles what was folded. When it says the same as `before` (member for member, in the same order), it is `before`. */
-export function settle(value: unknown, before: object | null): object {
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw invalid("document", "an object", value);
+export function settle(value: unknown, before: object | null, path = "document"): object {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(path, "an object", value);
   const settled = settleContainer(value, before, 0);
-  if (settled === null) throw refusalOf(value);
+  if (settled === null) throw refusalOf(value, path);
   return settled;
 }
 
@@ -37,7 +36,10 @@ export function copyOf<Value extends object>(settled: Value): Value {
 /** Null: something in it is not JSON. Which thing, canonical JSON knows. */
 function settleContainer(value: object, before: unknown, level: number): object | null {
   const height = heights.get(value);
-  if (height !== undefined) return level + height > depthMax ? null : value;
+  if (height !== undefined) {
+    if (isSame(value, before)) return before;
+    return level + height > depthMax ? null : value;
+  }
   if (level >= depthMax || !isPlain(value)) return null;
   const likened = isContainer(before) ? before : null;
   return Array.isArray(value) ? settleArray(value, likened, level) : settleObject(value, likened, level);
@@ -111,6 +113,16 @@ function isPlain(value: object): boolean {
   return Array.isArray(value) ? prototype === Array.prototype : prototype === Object.prototype || prototype === null;
 }
 
+/** Do two settled values say the same, in the same order? */
+function isSame<Value>(value: Value, other: unknown): other is Value {
+  if (value === other || !isContainer(value) || !isContainer(other)) return value === other;
+  const [names, otherNames] = [Object.keys(value), Object.keys(other)];
+  if (names.length !== otherNames.length || Array.isArray(value) !== Array.isArray(other)) return false;
+  return names.every(
+    (name, index) => name === otherNames[index] && isSame(Reflect.get(value, name), Reflect.get(other, name)),
+  );
+}
+
 function isContainer(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
@@ -124,9 +136,9 @@ function heightOf(settled: object): number {
   return heights.get(settled) ?? 0;
 }
 
-function refusalOf(value: object): Error {
+function refusalOf(value: object, path: string): Error {
   try {
-    canonicalText(value, { path: "document" });
+    canonicalText(value, { path });
   } catch (refusal) {
     return refusal as Error; // a `LedgerError`, always
   }

@@ -55,12 +55,12 @@ export function tupleBytes(tuple: IndexTuple, path: string): Buffer {
   return Buffer.concat(parts, size);
 }
 
-/** The bytes by which a document is found in an index. */
-export function indexKey(tuple: IndexTuple, key: string, path = "tuple"): Buffer {
+/** The bytes by which a document is found in an index. `LIMIT_EXCEEDED`: the tuple takes more than 1,024. @public */
+export function indexKey(tuple: IndexTuple, key: string, path = "tuple"): Uint8Array {
   return Buffer.concat([tupleBytes(tuple, path), Buffer.of(endTag), Buffer.from(key)]);
 }
 
-/** The key of the document that an index key belongs to; null when the bytes are none. */
+/** The key of the document that an index key belongs to; null when the bytes are none. @public */
 export function keyOfIndexKey(bytes: Uint8Array): string | null {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;

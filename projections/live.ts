@@ -2,9 +2,8 @@
  *  nobody who holds the old one sees it. Source: decision 0018. */
 import { Immer } from "immer";
 import type { Projection } from "./define-projection.js";
-import { settle } from "./document.js";
 import type { ProjectionEvent } from "./event.js";
-import { checkIndexes, failed, refusePromise } from "./reducer.js";
+import { changeBox, failed, settleFold } from "./reducer.js";
 
 const immer = new Immer({ autoFreeze: false }); // `settle` freezes, and nothing that is the host's
 
@@ -16,17 +15,9 @@ export function foldLive<Document extends object>(
   key: string,
   document: Document | null,
 ): Document | null {
-  const handler = projection.on.get(event.type);
-  if (handler === undefined) return document;
   try {
-    const { document: after } = immer.produce({ document }, (box: { document: Document | null }) => {
-      const answer = refusePromise(handler.apply(box.document ?? undefined, event), "apply");
-      if (answer !== undefined) box.document = answer as Document | null; // checked when it is settled
-    });
-    if (after === null) return null;
-    const settled = settle(after, document) as Document; // the shape is what the reducer says it is
-    if (settled !== document) checkIndexes(projection, settled);
-    return settled;
+    const box = immer.produce({ document }, changeBox(projection, event));
+    return settleFold(projection, box.document, document);
   } catch (cause) {
     throw failed(projection, event, key, cause);
   }

@@ -3,7 +3,8 @@
 import { LedgerError } from "../src/kernel/errors.js";
 import { parseKey } from "../src/kernel/names.js";
 import { abandon } from "../src/kernel/promises.js";
-import type { AnyProjection } from "./define-projection.js";
+import type { AnyProjection, Projection } from "./define-projection.js";
+import { settle } from "./document.js";
 import type { ProjectionEvent } from "./event.js";
 import { messageOf, projectionFailed } from "./failure.js";
 import { checkTuple, indexKey } from "./index-key.js";
@@ -21,33 +22,52 @@ export function keyOf(projection: AnyProjection, event: ProjectionEvent): string
   }
 }
 
-/** The index keys of a document, in the order of the projection's indexes; null: not in that one. `PROJECTION_FAILED`. */
-export function indexKeys(
-  projection: AnyProjection,
-  event: ProjectionEvent,
-  key: string,
-  document: object,
-): readonly (Uint8Array | null)[] {
-  try {
-    return Array.from(projection.indexes, ([name, tupleOf]) => {
+/** The index keys of a document, in the order of the projection's indexes; null: not in that one. A fold has checked the
+ *  document for them; when it no longer fits, a function of the host answers now this, now that: `PROJECTION_FAILED`. */
+export function indexKeys(projection: AnyProjection, document: object, key: string): (Uint8Array | null)[] {
+  return Array.from(projection.indexes, ([name, tupleOf]) => {
+    try {
       const tuple = tupleOfDocument(name, tupleOf, document);
       return tuple === null ? null : indexKey(tuple, key, `indexes.${name}`);
-    });
-  } catch (cause) {
-    throw failed(projection, event, key, cause);
-  }
+    } catch (cause) {
+      throw new LedgerError(
+        "PROJECTION_FAILED",
+        `index ${name} of projection ${projection.name} must answer for a document as it did when it was folded, found that ${messageOf(cause)}`,
+        { details: { projection: projection.name, version: projection.version, index: name, key }, cause },
+      );
+    }
+  });
 }
 
-/** Checks what a fold left behind for its indexes, without making their keys. Throws what the caller words. */
-export function checkIndexes(projection: AnyProjection, document: object): void {
+/** Lets the reducer change what is in a box, so that changing the document and returning another are the same thing. */
+export function changeBox<Document extends object>(
+  projection: Projection<Document>,
+  event: ProjectionEvent,
+): (box: { document: Document | null }) => void {
+  return (box) => {
+    const answer = refusePromise(projection.on.get(event.type)?.apply(box.document ?? undefined, event), "apply");
+    if (answer !== undefined) box.document = answer as Document | null; // looked at when it is settled
+  };
+}
+
+/** What a reducer left behind as a document, checked for itself and for its indexes; `before` when it says the same. */
+export function settleFold<Document extends object>(
+  projection: Projection<Document>,
+  after: Document | null | undefined,
+  before: Document | null,
+): Document | null {
+  if (after === null || after === undefined) return null;
+  const settled = settle(after, before) as Document; // the same, settled
+  if (settled === before) return before;
   for (const [name, tupleOf] of projection.indexes) {
-    const tuple = tupleOfDocument(name, tupleOf, document);
+    const tuple = tupleOfDocument(name, tupleOf, settled);
     if (tuple !== null) indexKey(tuple, "", `indexes.${name}`);
   }
+  return settled;
 }
 
 /** What an `apply` answered: not a promise. */
-export function refusePromise(answer: unknown, name: string): unknown {
+function refusePromise(answer: unknown, name: string): unknown {
   if (typeof answer !== "object" || answer === null || !("then" in answer) || typeof answer.then !== "function")
     return answer;
   abandon(answer);
@@ -71,10 +91,10 @@ export function failed(
   );
 }
 
-function tupleOfDocument(
+function tupleOfDocument<Document extends object>(
   name: string,
-  tupleOf: (document: object) => IndexTuple | null,
-  document: object,
+  tupleOf: (document: Document) => IndexTuple | null,
+  document: Document,
 ): IndexTuple | null {
   const tuple = refusePromise(tupleOf(document), `indexes.${name}`);
   if (tuple === null) return null;

@@ -1,0 +1,22 @@
+/** `runledger/projections`: what a host defines projections with, and folds events with. Every public name, one by one. */
+export { defineProjection } from "./define-projection.js";
+export type {
+  AnyProjection,
+  DocumentRead,
+  EventHandler,
+  FindQuery,
+  FoundDocuments,
+  Projection,
+  ProjectionOptions,
+  QueryRead,
+} from "./define-projection.js";
+export type { EventData, ProjectionEvent } from "./event.js";
+export type { ProjectionFailure } from "./failure.js";
+export type { ProjectionDigest } from "./digest.js";
+export type { FoldedProjection } from "./folded.js";
+export { indexKey, keyOfIndexKey } from "./index-key.js";
+export type { IndexTuple } from "./index-key.js";
+export { applyPatches } from "./patches.js";
+export type { DocumentPatch } from "./patches.js";
+export { replay } from "./replay.js";
+export type { Replay } from "./replay.js";
