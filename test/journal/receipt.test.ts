@@ -26,6 +26,8 @@ const list = {
   refusal: { ...refusal, index: 1 },
 };
 
+const acceptedList = { ...unnamed, names: ["order.place"], outcome: "accepted", results: [[null], [], [{ n: 1 }]] };
+
 describe("a receipt", () => {
   test.each<[string, JsonObject]>([
     ["of an accepted command", accepted],
@@ -33,7 +35,7 @@ describe("a receipt", () => {
     ["of one whose result is null", { ...said, outcome: "accepted", result: null }],
     ["of a refused one", refused],
     ["of a list", list],
-    ["of an accepted list", { ...unnamed, names: ["order.place"], outcome: "accepted", result: [null, 1] }],
+    ["of an accepted list", acceptedList],
   ])("%s is read as it was written", (_title, data) => {
     expect(parseReceipt(data)).toEqual(data);
   });
@@ -48,6 +50,10 @@ describe("a receipt", () => {
     ["a fingerprint in capitals", { ...accepted, fingerprint: "A".repeat(64) }],
     ["a salt that is no reference", { ...accepted, salt: "c2FsdA==" }],
     ["a salt of 31 bytes", { ...accepted, salt: { ...salt, bytes: 31 } }],
+    ["results of a command", { ...accepted, results: [[1]] }],
+    ["a result of a list", { ...acceptedList, result: 1 }],
+    ["no results of a list", { ...acceptedList, results: undefined }],
+    ["two results of one command", { ...acceptedList, results: [[1, 2]] }],
     ["another outcome", { ...said, outcome: "adopted" }],
     ["a refusal although it was accepted", { ...accepted, refusal }],
     ["a result although it was refused", { ...refused, result: 1 }],

@@ -35,13 +35,15 @@ export interface ReceiptRecorded {
   /** The salt of the fingerprint: a content of 32 bytes. */
   readonly salt: ContentReference;
   readonly outcome: "accepted" | "refused";
-  /** What an accepted command answered, of a list one element a command; absent when that is nothing. */
+  /** What an accepted command answered; absent when that is nothing. */
   readonly result?: JsonValue;
+  /** Of an accepted list: for each command an array with what it answered, or an empty one. */
+  readonly results?: readonly (readonly JsonValue[])[];
   /** Of a refused one. */
   readonly refusal?: RecordedRefusal;
 }
 
-const members = ["id", "name", "names", "fingerprint", "salt", "outcome", "result", "refusal"];
+const members = ["id", "name", "names", "fingerprint", "salt", "outcome", "result", "results", "refusal"];
 const refusalMembers = ["code", "details", "message", "index"];
 
 /** The stream that holds the receipts of a client. */
@@ -81,7 +83,7 @@ export function parseReceipt(data: JsonObject): ReceiptRecorded {
 
 function read(data: JsonObject): ReceiptRecorded {
   checkNames(data, "data", members);
-  const { name, names, fingerprint, salt, outcome, result, refusal } = data;
+  const { name, names, fingerprint, salt, outcome, result, results, refusal } = data;
   const id = parseCommandId(data["id"], "data.id");
   if ((name === undefined) === (names === undefined))
     throw invalid("data", "an object with either name or names", "both or neither");
@@ -96,10 +98,14 @@ function read(data: JsonObject): ReceiptRecorded {
   };
   if (outcome === "accepted") {
     if (refusal !== undefined) throw invalid("data.refusal", "absent when it was accepted", refusal);
+    if (name === undefined && result !== undefined) throw invalid("data.result", "absent of a list", result);
+    if (name === undefined) return { ...said, outcome, results: parseResults(results) };
+    if (results !== undefined) throw invalid("data.results", "absent of a command", results);
     return { ...said, outcome, ...(result === undefined ? {} : { result }) };
   }
   if (outcome !== "refused") throw invalid("data.outcome", '"accepted" or "refused"', outcome);
-  if (result !== undefined) throw invalid("data.result", "absent when it was refused", result);
+  if (result !== undefined || results !== undefined)
+    throw invalid("data", "an object without a result when it was refused", "one with it");
   return { ...said, outcome, refusal: parseRefusal(refusal, name === undefined) };
 }
 
@@ -108,6 +114,15 @@ function parseNames(names: JsonValue | undefined): readonly string[] {
   const parsed = names.map((name: unknown, index) => parseCommandName(name, `data.names[${index}]`));
   if (new Set(parsed).size < parsed.length) throw invalid("data.names", "a list that has each name once", names);
   return parsed;
+}
+
+function parseResults(results: JsonValue | undefined): readonly (readonly JsonValue[])[] {
+  const expected = "a list with an array of at most one element for each command";
+  if (!Array.isArray(results) || results.length === 0) throw invalid("data.results", expected, results);
+  return results.map((result: JsonValue, index) => {
+    if (!Array.isArray(result) || result.length > 1) throw invalid(`data.results[${index}]`, expected, result);
+    return result as readonly JsonValue[]; // as was just seen
+  });
 }
 
 function parseRefusal(refusal: JsonValue | undefined, ofList: boolean): RecordedRefusal {
