@@ -5,6 +5,7 @@ import { Areas } from "./engine/areas.js";
 import { Engine } from "./engine/engine.js";
 import { journalExists, readGenesis } from "./engine/genesis.js";
 import { checkKeyName, loadSigner } from "./engine/keys.js";
+import { Catalogue } from "./engine/projector/catalogue.js";
 import type { Diagnostic, LedgerOptions } from "./engine/types.js";
 import { parseCheckpoint } from "./journal/checkpoint.js";
 import { randomBytes } from "./journal/events/journal.js";
@@ -12,7 +13,7 @@ import type { RawReader } from "./journal/raw-reader.js";
 import type { Store } from "./journal/store.js";
 import { systemClock } from "./kernel/clock.js";
 import { invalid, LedgerError } from "./kernel/errors.js";
-import { busyTimeoutMsDefault } from "./kernel/limits.js";
+import { busyTimeoutMsDefault, cacheDocumentsDefault, cacheDocumentsMax } from "./kernel/limits.js";
 import { checkBoolean, checkMembers, isList, parseInteger } from "./kernel/members.js";
 import { parseOrigin } from "./kernel/names.js";
 import { abandon } from "./kernel/promises.js";
@@ -30,6 +31,8 @@ const optionNames = [
   "key",
   "expectAtLeast",
   "events",
+  "projections",
+  "cacheDocuments",
   "strict",
   "dedupe",
   "clock",
@@ -49,6 +52,7 @@ const optionNames = [
 export async function openLedger(location: string | Store, options: LedgerOptions = {}): Promise<Ledger> {
   checkOptions(options);
   const areas = new Areas(options.events ?? [], options.strict ?? false);
+  const catalogue = new Catalogue(options.projections ?? []);
   const onEvent = guarded(options.onEvent);
   const busyTimeoutMs = options.busyTimeoutMs ?? busyTimeoutMsDefault;
   const ownsStore = typeof location === "string";
@@ -74,6 +78,8 @@ export async function openLedger(location: string | Store, options: LedgerOption
       ledgerFile,
       expectAtLeast,
       areas,
+      catalogue,
+      cacheDocuments: options.cacheDocuments ?? cacheDocumentsDefault,
       clock: options.clock ?? systemClock,
       acceptClockStep: options.acceptClockStep ?? false,
       dedupe: options.dedupe ?? true,
@@ -156,6 +162,8 @@ function checkOptions(options: LedgerOptions): void {
   if (options.origin !== undefined) parseOrigin(options.origin, "options.origin");
   if (options.busyTimeoutMs !== undefined)
     parseInteger(options.busyTimeoutMs, "options.busyTimeoutMs", 0, 24 * 60 * 60 * 1000);
+  if (options.cacheDocuments !== undefined)
+    parseInteger(options.cacheDocuments, "options.cacheDocuments", 0, cacheDocumentsMax);
   if (options.events !== undefined && !isList(options.events))
     throw invalid("options.events", "a list of definitions made by defineEvents", options.events);
   if (options.onEvent !== undefined && typeof options.onEvent !== "function")

@@ -30,6 +30,11 @@ export class Areas {
     }
   }
 
+  /** The areas that this program defines. */
+  get defined(): ReadonlyMap<string, EventDefinitions> {
+    return this.definitions;
+  }
+
   /** The definition of a type, if this program has one. */
   definitionOf(type: string): ParsedEventDefinition | undefined {
     return this.definitions.get(areaOf(type))?.events.get(type);

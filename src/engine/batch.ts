@@ -12,6 +12,7 @@ import { journalStream } from "../journal/events/journal.js";
 import type { AreaDefined } from "../journal/events/journal.js";
 import type { ContentRow, EntryRow, StoreHead, StreamHead } from "../journal/store.js";
 import type { Areas } from "./areas.js";
+import type { BatchDocuments } from "./documents.js";
 import type { Known } from "./known.js";
 import { fillData } from "./prepare.js";
 import type { PendingContent, PreparedAppend, PreparedEvent, Requirement } from "./prepare.js";
@@ -22,6 +23,7 @@ import type { AppendResult } from "./types.js";
 /** What a batch starts from. */
 export interface BatchStart {
   readonly known: Known;
+  readonly documents: BatchDocuments;
   readonly head: StoreHead | null;
   readonly time: TimeState | null;
   readonly areas: Areas;
@@ -39,6 +41,7 @@ interface Draft {
 
 export class Batch {
   readonly known: Known;
+  readonly documents: BatchDocuments;
   readonly entries: EntryRow[] = [];
   readonly contents: ContentRow[] = [];
   readonly recordedAreas: AreaDefined[] = [];
@@ -56,6 +59,7 @@ export class Batch {
   constructor(start: BatchStart) {
     this.start = start;
     this.known = start.known;
+    this.documents = start.documents;
     this.time = start.time;
     this.position = start.head === null ? 0 : start.head.seq + 1;
     this.headId = start.head?.id ?? "0".repeat(64);

@@ -17,11 +17,15 @@ import { checkKeyName } from "./keys.js";
 import { Erasing, prepareErasure } from "./erase.js";
 import { journalExists, openJournal, readGenesis } from "./genesis.js";
 import { OwnEvents } from "./own-events.js";
+import { Builds } from "./projector/builds.js";
+import type { Catalogue } from "./projector/catalogue.js";
+import { Projector } from "./projector/projector.js";
 import { prepareAppend } from "./prepare.js";
 import type { PreparedAppend } from "./prepare.js";
 import { Proofs } from "./proofs.js";
 import type { LedgerConsistencyProof, LedgerInclusionProof, ProveOptions } from "./proofs.js";
 import { QueuedAppend } from "./queued-append.js";
+import { QueuedBringUp } from "./queued-bring-up.js";
 import { QueuedErasure } from "./queued-erasure.js";
 import { readJournal, readOneStream } from "./reading.js";
 import type { Reading } from "./reading.js";
@@ -61,6 +65,10 @@ export interface EngineOptions {
   /** What the journal must begin with. */
   readonly expectAtLeast: Checkpoint | null;
   readonly areas: Areas;
+  /** The projections of this program. */
+  readonly catalogue: Catalogue;
+  /** How many documents the writer remembers at most. */
+  readonly cacheDocuments: number;
   readonly clock: Clock;
   readonly acceptClockStep: boolean;
   readonly dedupe: boolean;
@@ -79,6 +87,7 @@ export class Engine {
   private readonly opened: JournalOpened;
   private readonly checkpoints: Checkpoints;
   private readonly proofs: Proofs;
+  private readonly builds: Builds;
   private readonly running = new Set<Promise<unknown>>();
   private closing: Promise<void> | null = null;
 
@@ -91,7 +100,14 @@ export class Engine {
       if (event.type === "committed") this.subscriptions.committed(event.position);
       options.onEvent(event);
     };
-    this.writer = new Writer({ ...options, onEvent });
+    const projector = new Projector({ ...options, areas: options.areas.defined, onEvent });
+    this.writer = new Writer({ ...options, documents: projector, onEvent });
+    this.builds = new Builds({
+      ...options,
+      areas: options.areas.defined,
+      projector,
+      bringUp: () => this.writer.submit<void>((settle) => new QueuedBringUp(settle)),
+    });
     const append = (prepared: PreparedAppend): Promise<unknown> => this.submit(prepared, undefined);
     this.checkpoints = new Checkpoints({ ...options, own, append });
     this.proofs = new Proofs(options.store, own);
@@ -253,6 +269,7 @@ export class Engine {
 
   private async end(): Promise<void> {
     await this.subscriptions.close();
+    await this.builds.close();
     await Promise.allSettled(this.running);
     await this.writer.close();
     if (this.options.ownsStore) await this.options.store.close();

@@ -1,4 +1,5 @@
 /** The public shapes of the ledger: what goes in, what comes out. */
+import type { AnyProjection } from "../../projections/define-projection.js";
 import type { JsonObject } from "../kernel/canonical.js";
 import type { Clock } from "../kernel/clock.js";
 import type { FenceMark } from "../journal/entry.js";
@@ -26,6 +27,10 @@ export interface LedgerOptions {
   readonly expectAtLeast?: string;
   /** Definitions of the areas that this program writes or reads. */
   readonly events?: readonly EventDefinitions[];
+  /** The projections that this program keeps and reads; one version of each. */
+  readonly projections?: readonly AnyProjection[];
+  /** How many documents the writer remembers at most, 0 to 1,000,000. Default 5,000. */
+  readonly cacheDocuments?: number;
   /** Refuse areas that nobody defined. Default false. */
   readonly strict?: boolean;
   /** Store equal contents of 1 KiB or more once. Default true. */
@@ -65,8 +70,10 @@ export interface TestingSeams {
 /** What the `onEvent` hook hears. `committed`: a batch is on disk; `commands` are the appends and erasures in it, `position`
  *  its last entry. `retried`: the store was busy, the batch is decided again. `stalled`: one waited for more than a second
  *  before the write lock was had. `walOverCap`: the write-ahead log is larger than it should be, as a rule because a reader
- *  holds it back. `copied`: a private copy is read, for the original cannot be read in place. Sizes in bytes, durations in
- *  ms. @public */
+ *  holds it back. `copied`: a private copy is read, for the original cannot be read in place. `building`: the table of a
+ *  projection is brought up before its first use, and is folded up to `position` of `head`; `built`: it has arrived;
+ *  `overtaken`: somebody else brought it on from there, and this process goes on where the other one was. `stopped`: a
+ *  projection could not fold the event at `position`, and `error` says why. Sizes in bytes, durations in ms. @public */
 export type Diagnostic =
   | {
       readonly type: "committed";
@@ -83,7 +90,27 @@ export type Diagnostic =
       readonly capBytes: number;
       readonly checkpointBlocked: boolean;
     }
-  | { readonly type: "copied"; readonly location: string };
+  | { readonly type: "copied"; readonly location: string }
+  | {
+      readonly type: "building";
+      readonly projection: string;
+      readonly version: number;
+      readonly position: number;
+      readonly head: number;
+    }
+  | {
+      readonly type: "built" | "overtaken";
+      readonly projection: string;
+      readonly version: number;
+      readonly position: number;
+    }
+  | {
+      readonly type: "stopped";
+      readonly projection: string;
+      readonly version: number;
+      readonly position: number;
+      readonly error: Error;
+    };
 
 /** An event to append. @public */
 export interface NewEvent {

@@ -4,13 +4,16 @@
  *  in silence. Source: design section 6. */
 import { systemClock } from "../kernel/clock.js";
 import type { Clock } from "../kernel/clock.js";
-import { LedgerError } from "../kernel/errors.js";
+import { invariant, LedgerError } from "../kernel/errors.js";
+import { eventOf } from "../../projections/event-of.js";
 import { decodeStored } from "../journal/stored.js";
+import type { EntryFields } from "../journal/entry.js";
 import { journalStream, parseAreaDefined } from "../journal/events/journal.js";
 import type { Store, StoreHead, StoreReads, StoreTransaction } from "../journal/store.js";
 import type { Areas } from "./areas.js";
 import { Batch } from "./batch.js";
 import { beginWithin, isBusy, pause } from "./begin.js";
+import type { Documents } from "./documents.js";
 import { Known } from "./known.js";
 import { readOwnEvents } from "./own-events.js";
 import { Queue } from "./queue.js";
@@ -23,6 +26,7 @@ import type { Diagnostic } from "./types.js";
 export interface WriterOptions {
   readonly store: Store;
   readonly areas: Areas;
+  readonly documents: Documents;
   readonly clock: Clock;
   readonly acceptClockStep: boolean;
   readonly busyTimeoutMs: number;
@@ -138,17 +142,15 @@ export class Writer {
           if (attempt === 1) taken.push(queued);
           const loading = queued.load(batch, transaction);
           if (loading !== undefined) await loading;
+          const before = batch.entries.length;
           outcomes.push(decide(batch, queued));
+          const folding = this.fold(batch, before);
+          if (folding !== undefined) await folding;
         }
-        if (batch.entries.length === 0) {
-          await transaction.rollback();
-          return outcomes;
-        }
-        const ids = batch.entries.map(({ id }) => id);
-        const nodes = await completedNodes(transaction, batch.entries[0]!.seq, ids);
-        await transaction.append(batch.entries, batch.contents, nodes);
-        for (const { numbers, position } of batch.erasures) await transaction.erase(numbers, position);
-        await transaction.commit();
+        if (batch.entries.length > 0 || batch.documents.pending) {
+          await write(transaction, batch);
+          await transaction.commit();
+        } else await transaction.rollback();
         this.adopt(batch);
         return outcomes;
       } catch (cause) {
@@ -201,9 +203,10 @@ export class Writer {
   private async startBatch(transaction: StoreTransaction): Promise<Batch> {
     const head = await transaction.head();
     if (head === null || head.id !== this.headId) await this.catchUp(transaction, head);
-    const { areas, clock, acceptClockStep } = this.options;
+    const { areas, documents, clock, acceptClockStep } = this.options;
     return new Batch({
       known: new Known(transaction, this.streamHeads),
+      documents: await documents.begin(transaction, head),
       head,
       time: head === null ? null : this.time,
       areas,
@@ -231,7 +234,25 @@ export class Writer {
     this.headId = head.id;
   }
 
+  /** Folds the entries from an index on; undefined when nothing had to be read. */
+  private fold({ entries, documents }: Batch, from: number): Promise<void> | undefined {
+    const concerned = entries.slice(from).filter(({ type }) => documents.concerns(type));
+    if (concerned.length === 0) return undefined;
+    const events = concerned.map(({ entry }) => {
+      const event = eventOf(JSON.parse(entry) as EntryFields, this.options.areas.defined); // it was written just now
+      invariant(!("unknown" in event), "a program knows what it writes");
+      return event;
+    });
+    const tx = documents.open();
+    const folding = tx.fold(events);
+    if (folding !== undefined) return folding.then(() => tx.keep());
+    tx.keep();
+    return undefined;
+  }
+
   private adopt(batch: Batch): void {
+    batch.documents.adopt();
+    if (batch.entries.length === 0) return;
     this.streamHeads.adopt(batch.heads);
     this.keepTime(batch);
     this.headId = this.timeOf;
@@ -247,8 +268,21 @@ export class Writer {
     this.headId = null;
     this.journalRevision = 0;
     this.options.areas.forget();
+    this.options.documents.forget();
     this.streamHeads.clear();
   }
+}
+
+async function write(transaction: StoreTransaction, batch: Batch): Promise<void> {
+  const { entries, contents, erasures, documents } = batch;
+  const [first] = entries;
+  if (first !== undefined) {
+    const ids = entries.map(({ id }) => id);
+    await transaction.append(entries, contents, await completedNodes(transaction, first.seq, ids));
+  }
+  for (const { numbers, position } of erasures) await transaction.erase(numbers, position);
+  const head = batch.head();
+  if (head !== null) await documents.write(transaction, head);
 }
 
 /** What deciding throws is this append's own refusal: nothing of it was staged. */

@@ -62,6 +62,9 @@ export const verifyWorkersMax: number = 64;
 
 /** The tuple of an index, in bytes as they are stored. With the longest key behind it they fit a page of every store. */
 export const indexBytesMax: number = 1_024;
+/** Documents that a writer remembers. */
+export const cacheDocumentsDefault: number = 5_000;
+export const cacheDocumentsMax: number = 1_000_000;
 export const listLimitDefault: number = 100;
 export const listLimitMax: number = 10_000;
 

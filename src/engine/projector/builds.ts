@@ -1,0 +1,128 @@
+/** Bringing tables up to the head before their first use: in chunks outside the lock, as long as they are far behind; the last
+ *  stretch is folded under the lock, by the next batch. Several callers share one build.
+ *  Invariant: a build leaves a table that goes on where it stands, whenever and wherever it ends. */
+import type { AnyProjection } from "../../../projections/define-projection.js";
+import type { DefinedAreas } from "../../../projections/event-of.js";
+import { LedgerError } from "../../kernel/errors.js";
+import type { Store } from "../../journal/store.js";
+import { writeOperational } from "../operational.js";
+import { withSnapshot } from "../snapshot.js";
+import type { Diagnostic } from "../types.js";
+import { differenceOf } from "./catalogue.js";
+import type { Catalogue, Table } from "./catalogue.js";
+import { tailMax } from "./catch-up.js";
+import { foldChunk, writeChunk } from "./chunk.js";
+import type { Chunk } from "./chunk.js";
+import { placeOf } from "./place.js";
+import type { Projector } from "./projector.js";
+
+export interface BuildsOptions {
+  readonly store: Store;
+  readonly busyTimeoutMs: number;
+  readonly catalogue: Catalogue;
+  readonly projector: Projector;
+  readonly areas: DefinedAreas;
+  readonly onEvent: (event: Diagnostic) => void;
+  /** Has the writer run a batch. */
+  readonly bringUp: () => Promise<void>;
+}
+
+export class Builds {
+  private readonly options: BuildsOptions;
+  private readonly running = new Map<Table, Promise<void>>();
+  private closed = false;
+
+  constructor(options: BuildsOptions) {
+    this.options = options;
+  }
+
+  /** Brings tables up so far that the next batch can read them; undefined when they are. One that stopped is as ready as it gets:
+   *  whoever reads it is told. */
+  ready(projections: readonly AnyProjection[]): Promise<void> | undefined {
+    const { catalogue, projector } = this.options;
+    const waiting: Promise<void>[] = [];
+    for (const projection of new Set(projections)) {
+      const table = catalogue.tableOf(projection);
+      if (!table.projection.async && !projector.isSettled(table)) waiting.push(this.bring(table));
+    }
+    return waiting.length === 0 ? undefined : Promise.all(waiting).then(() => undefined);
+  }
+
+  /** Brings a table up to the head as it is now, whatever is known of it: somebody else may have written. */
+  bring(table: Table): Promise<void> {
+    let running = this.running.get(table);
+    if (running === undefined) {
+      running = this.run(table).finally(() => this.running.delete(table));
+      this.running.set(table, running);
+    }
+    return running;
+  }
+
+  isBuilding(table: Table): boolean {
+    return this.running.has(table);
+  }
+
+  /** Ends what runs, after the chunk in hand. */
+  async close(): Promise<void> {
+    this.closed = true;
+    await Promise.allSettled(this.running.values());
+  }
+
+  private async run(table: Table): Promise<void> {
+    const { bringUp, onEvent } = this.options;
+    const { name, version } = table.projection;
+    table.wanted = true;
+    let built = false;
+    for (;;) {
+      if (this.closed) throw new LedgerError("CLOSED", "the ledger must be open, found it closed");
+      const chunk = await this.nextChunk(table);
+      if (chunk === null) break;
+      built = true;
+      await this.write(table, chunk);
+      await immediate();
+    }
+    await bringUp();
+    const position = this.options.projector.followedTo(table);
+    if (built && position !== null) onEvent({ type: "built", projection: name, version, position });
+  }
+
+  /** What the table is behind by, folded; null when the next batch can do the rest, or nobody can. */
+  private nextChunk(table: Table): Promise<Chunk | null> {
+    const { projection } = table;
+    return withSnapshot(this.options.store, async (reads) => {
+      const head = await reads.head();
+      const place = placeOf(projection, await reads.projections(), await reads.folded());
+      const { row, position } = place;
+      if (head === null || head.seq - position <= tailMax || table.stopped !== null) return null;
+      if (row !== null && (differenceOf(table, row) !== null || (row.status === "failed" && table.tried))) return null;
+      this.options.onEvent({
+        type: "building",
+        projection: projection.name,
+        version: projection.version,
+        position,
+        head: head.seq,
+      });
+      return foldChunk(reads, projection, place, head.seq, this.options.areas);
+    });
+  }
+
+  private async write(table: Table, chunk: Chunk): Promise<void> {
+    const { store, busyTimeoutMs, onEvent } = this.options;
+    const { name, version } = table.projection;
+    const written = await writeOperational(store, busyTimeoutMs, (transaction) => writeChunk(transaction, chunk));
+    if (!written) {
+      onEvent({ type: "overtaken", projection: name, version, position: chunk.from.position });
+      return;
+    }
+    const { error, failure } = chunk.stopped;
+    if (error === null || failure === null) return;
+    if (failure.code === "SCHEMA_UNKNOWN") table.stopped = { position: chunk.position, error };
+    else table.tried = true;
+    onEvent({ type: "stopped", projection: name, version, position: failure.position, error });
+  }
+}
+
+/** A turn of the event loop, for whoever else lives in this process. */
+function immediate(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,58 @@
+/** The documents that were used last, as they are stored. Bounded by their number: two halves, of which the older one is
+ *  dropped when the younger one is full; what is used is young.
+ *  Invariant: a document in here is the stored one, for it is put here after the commit and dropped with every doubt. */
+import type { Table } from "./catalogue.js";
+
+/** A document as it stands; null: there is none. */
+export interface Held {
+  readonly document: object | null;
+  /** Position of the event that changed it last; −1 when there is none. */
+  readonly seq: number;
+}
+
+type Half = Map<Table, Map<string, Held>>;
+
+export class DocumentCache {
+  private readonly halfMax: number;
+  private young: Half = new Map();
+  private old: Half = new Map();
+  private count = 0;
+
+  /** At most so many documents. */
+  constructor(documentsMax: number) {
+    this.halfMax = Math.floor(documentsMax / 2);
+  }
+
+  get(table: Table, key: string): Held | undefined {
+    const held = this.young.get(table)?.get(key);
+    if (held !== undefined) return held;
+    const older = this.old.get(table)?.get(key);
+    if (older !== undefined) this.put(table, key, older);
+    return older;
+  }
+
+  put(table: Table, key: string, held: Held): void {
+    if (this.halfMax === 0) return;
+    let documents = this.young.get(table);
+    if (documents === undefined) this.young.set(table, (documents = new Map<string, Held>()));
+    if (!documents.has(key)) this.count++;
+    documents.set(key, held);
+    if (this.count < this.halfMax) return;
+    this.old = this.young;
+    this.young = new Map();
+    this.count = 0;
+  }
+
+  clear(): void {
+    this.young = new Map();
+    this.old = new Map();
+    this.count = 0;
+  }
+
+  /** How many are kept. */
+  get size(): number {
+    let size = 0;
+    for (const half of [this.young, this.old]) for (const documents of half.values()) size += documents.size;
+    return size;
+  }
+}

@@ -1,0 +1,85 @@
+/** Finding documents in a table, under changes that are not written to it yet. */
+import type { AnyProjection, FindQuery, FoundDocuments } from "../../../projections/define-projection.js";
+import { indexKey } from "../../../projections/index-key.js";
+import { cursorOf, parseQuery } from "../../../projections/query.js";
+import type { DocumentScan } from "../../../projections/query.js";
+import type { DocumentReads, StoredDocument } from "../../journal/documents.js";
+import type { Held } from "./cache.js";
+import { heldOf } from "./stored-document.js";
+
+/** What lies over a table. */
+export interface FindOver {
+  /** Documents that are to be seen in place of the stored ones. */
+  readonly changed: ReadonlyMap<string, Held>;
+  /** A stored document that need not be parsed again; undefined when it is not known. */
+  readonly known: (key: string) => Held | undefined;
+}
+
+export const nothingOver: FindOver = { changed: new Map(), known: () => undefined };
+
+/** A document, and where it stands in the order that was asked for. */
+interface Found {
+  readonly at: Uint8Array;
+  readonly key: string;
+  readonly document: object;
+}
+
+/** Answers a query from a table and what lies over it. `INVALID_ARGUMENT` for what no index serves. */
+export async function findDocuments(
+  reads: DocumentReads,
+  table: number,
+  projection: AnyProjection,
+  query: FindQuery,
+  { changed, known }: FindOver,
+): Promise<FoundDocuments<object>> {
+  const scan = parseQuery(projection, query);
+  const { limit, reverse } = scan.by === "key" ? scan : scan.range;
+  // One more than asked for says whether there is more; what is hidden by changes must not make the page short.
+  const stored = await scanTable(reads, table, scan, limit + changed.size + 1);
+  const found: Found[] = [];
+  for (const { at, ...each } of stored) {
+    if (changed.has(each.key)) continue;
+    const { document } = known(each.key) ?? heldOf(projection, each);
+    if (document !== null) found.push({ at, key: each.key, document });
+  }
+  if (changed.size > 0) {
+    for (const [key, { document }] of changed) {
+      const at = document === null ? null : placeOf(projection, scan, key, document);
+      if (at !== null) found.push({ at, key, document: document! });
+    }
+    found.sort((a, b) => (reverse ? -1 : 1) * Buffer.compare(a.at, b.at));
+  }
+  const page = found.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    documents: page.map(({ key, document }) => ({ key, document })),
+    next: found.length > limit && last !== undefined ? cursorOf(last.at) : null,
+  };
+}
+
+async function scanTable(
+  reads: DocumentReads,
+  table: number,
+  scan: DocumentScan,
+  limit: number,
+): Promise<readonly (StoredDocument & { readonly at: Uint8Array })[]> {
+  if (scan.by === "index") return reads.documentsByIndex(table, { ...scan.range, limit });
+  const found = await reads.documentsByKey(table, scan.after, limit, scan.reverse);
+  return found.map((each) => ({ ...each, at: Buffer.from(each.key) }));
+}
+
+/** Where a changed document stands in the scan; null when not in it. */
+function placeOf(projection: AnyProjection, scan: DocumentScan, key: string, document: object): Uint8Array | null {
+  if (scan.by === "key") {
+    const at = Buffer.from(key);
+    if (scan.after === null) return at;
+    const side = Buffer.compare(at, Buffer.from(scan.after));
+    return (scan.reverse ? side < 0 : side > 0) ? at : null;
+  }
+  const { index, from, to } = scan.range;
+  const tuple = [...projection.indexes.values()][index]!(document);
+  if (tuple === null) return null;
+  const at = indexKey(tuple, key);
+  const isIn = Buffer.compare(at, from) >= 0 && (to === null || Buffer.compare(at, to) < 0);
+  return isIn ? at : null;
+}

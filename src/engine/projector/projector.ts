@@ -1,0 +1,87 @@
+/** The projector of one open ledger: which tables this process keeps current, and the documents that it remembers.
+ *  Invariants: what is remembered is what is stored, for it changes after a commit and is dropped with every doubt; a ledger
+ *  that no table concerns pays nothing. Source: design section 7, decision 0018. */
+import type { DefinedAreas } from "../../../projections/event-of.js";
+import type { StoreHead, StoreTransaction } from "../../journal/store.js";
+import type { Documents } from "../documents.js";
+import type { Diagnostic } from "../types.js";
+import { DocumentCache } from "./cache.js";
+import type { Catalogue, Table } from "./catalogue.js";
+import { catchUp } from "./catch-up.js";
+import type { TablesState } from "./standing.js";
+import { TableBatch } from "./table-batch.js";
+import type { Stopped } from "./table-batch.js";
+
+export interface ProjectorOptions {
+  readonly catalogue: Catalogue;
+  readonly areas: DefinedAreas;
+  /** How many documents are remembered at most. */
+  readonly cacheDocuments: number;
+  readonly onEvent: (event: Diagnostic) => void;
+}
+
+export class Projector implements Documents {
+  private readonly options: ProjectorOptions;
+  private readonly cache: DocumentCache;
+  /** Null: nothing is known, all is read again. */
+  private state: TablesState | null = null;
+
+  constructor(options: ProjectorOptions) {
+    this.options = options;
+    this.cache = new DocumentCache(options.cacheDocuments);
+  }
+
+  begin(transaction: StoreTransaction, head: StoreHead | null): Promise<TableBatch> | TableBatch {
+    const { catalogue, areas, onEvent } = this.options;
+    const { cache, state } = this;
+    const adopt = (next: TablesState, stopped: readonly Stopped[]): void => {
+      this.state = next;
+      for (const { table, position, error } of stopped) {
+        const { name, version } = table.projection;
+        onEvent({ type: "stopped", projection: name, version, position: position + 1, error });
+      }
+    };
+    const start = { transaction, catalogue, cache, adopt };
+    const isWaiting = state === null || catalogue.tables.some((table) => table.wanted && isBehind(state, table));
+    if (!isWaiting && (isIdle(state) || head?.id === state.head.id)) return new TableBatch({ ...start, state });
+    if (head === null) return new TableBatch({ ...start, state: noTables });
+    if (head.id !== state?.head.id) cache.clear();
+    return catchUp({ ...start, head, areas });
+  }
+
+  /** Is there nothing that bringing it up could change, as far as this process knows: it follows, or it stopped? */
+  isSettled(table: Table): boolean {
+    const standing = this.state?.standings.get(table);
+    return standing !== undefined && standing.type !== "behind";
+  }
+
+  /** Up to where a table is folded; null when it does not follow. */
+  followedTo(table: Table): number | null {
+    return this.state?.standings.get(table)?.type === "following" ? this.state.head.seq : null;
+  }
+
+  /** Does the table follow, with nothing that concerns it between the mark and the head? Then whoever sees this mark, and no
+   *  later head, sees all there is. */
+  isFresh(table: Table, marked: number, head: number): boolean {
+    const { state } = this;
+    if (state === null || this.followedTo(table) === null) return false;
+    return state.mark?.position === marked && head <= state.head.seq;
+  }
+
+  forget(): void {
+    this.state = null;
+    this.cache.clear();
+  }
+}
+
+const noTables: TablesState = { head: { seq: -1, id: "" }, mark: null, rows: new Map(), standings: new Map() };
+
+function isBehind(state: TablesState, table: Table): boolean {
+  return state.standings.get(table)?.type === "behind";
+}
+
+/** Does nothing follow? Then it does not matter what others write. */
+function isIdle(state: TablesState): boolean {
+  for (const standing of state.standings.values()) if (standing.type === "following") return false;
+  return true;
+}

@@ -1,0 +1,64 @@
+/** Documents on their way from the store, and to it. */
+import type { AnyProjection } from "../../../projections/define-projection.js";
+import { documentOf } from "../../../projections/document.js";
+import { indexKey } from "../../../projections/index-key.js";
+import type { IndexTuple } from "../../../projections/index-key.js";
+import { LedgerError } from "../../kernel/errors.js";
+import type { DocumentReads, DocumentWrite, StoredDocument } from "../../journal/documents.js";
+import type { Held } from "./cache.js";
+
+export const noDocument: Held = { document: null, seq: -1 };
+
+/** The documents of some keys, in their order. */
+export async function readDocuments(
+  reads: DocumentReads,
+  table: number,
+  projection: AnyProjection,
+  keys: readonly string[],
+): Promise<Held[]> {
+  const stored = await reads.documents(table, keys);
+  return stored.map((each) => (each === null ? noDocument : heldOf(projection, each)));
+}
+
+/** A stored document, frozen. `STORE_DAMAGED` when its text is none. */
+export function heldOf(projection: AnyProjection, { key, seq, text }: StoredDocument): Held {
+  try {
+    return { document: documentOf(text), seq };
+  } catch (cause) {
+    throw new LedgerError(
+      "STORE_DAMAGED",
+      `document ${JSON.stringify(key)} of projection ${projection.name} (version ${projection.version}) must be a JSON object, found other text`,
+      {
+        details: { projection: projection.name, version: projection.version, key },
+        hint: "documents are derived: run `runledger verify --deep`, which compares them with the journal",
+        cause,
+      },
+    );
+  }
+}
+
+/** The change from what is stored to what is to be; columns of indexes that stay are not written. */
+export function writeOf(projection: AnyProjection, key: string, stored: object | null, held: Held): DocumentWrite {
+  const { document, seq } = held;
+  const indexes = [...projection.indexes.values()];
+  if (document === null) return { key, seq, text: null, indexes: indexes.map(() => null) };
+  return {
+    key,
+    seq,
+    text: JSON.stringify(document),
+    indexes: indexes.map((tupleOf) => {
+      const bytes = bytesOf(tupleOf(document), key);
+      if (stored === null) return bytes;
+      const before = bytesOf(tupleOf(stored), key);
+      return equal(bytes, before) ? undefined : bytes;
+    }),
+  };
+}
+
+function bytesOf(tuple: IndexTuple | null, key: string): Uint8Array | null {
+  return tuple === null ? null : indexKey(tuple, key);
+}
+
+function equal(a: Uint8Array | null, b: Uint8Array | null): boolean {
+  return a === null || b === null ? a === b : Buffer.compare(a, b) === 0;
+}

@@ -1,0 +1,220 @@
+/** What one batch does to tables. Documents that it changed are held back, answer its reads, and are written at once before the
+ *  commit, or when a query needs their table.
+ *  Invariants: nothing that is remembered changes before `adopt`; a table that the mark lists is folded exactly up to it, but for
+ *  entries that do not concern it. Source: decision 0018. */
+import { invariant } from "../../kernel/errors.js";
+import type { FoldedMark, ProjectionRow } from "../../journal/documents.js";
+import type { StoreTransaction } from "../../journal/store.js";
+import type { BatchDocuments } from "../documents.js";
+import type { DocumentCache, Held } from "./cache.js";
+import type { Catalogue, Table } from "./catalogue.js";
+import { Layer } from "./layer.js";
+import type { Standing, TablesState } from "./standing.js";
+import { readDocuments, writeOf } from "./stored-document.js";
+import { TableTx } from "./table-tx.js";
+import type { TxGround } from "./table-tx.js";
+
+/** How far the mark may fall behind while nothing changes. */
+export const markLagMax = 256;
+
+export interface TableBatchStart {
+  readonly transaction: StoreTransaction;
+  readonly catalogue: Catalogue;
+  readonly cache: DocumentCache;
+  /** How tables stand; those that follow do so up to `head`. */
+  readonly state: TablesState;
+  /** Takes over how tables stand, and hears which stopped in this batch. */
+  readonly adopt: (state: TablesState, stopped: readonly Stopped[]) => void;
+}
+
+/** A table that stopped behind a position. */
+export interface Stopped {
+  readonly table: Table;
+  readonly position: number;
+  readonly error: Error;
+}
+
+/** A document that the batch changed. */
+interface Changed extends Held {
+  /** What is stored, as the transaction sees it. */
+  readonly stored: object | null;
+}
+
+export class TableBatch implements BatchDocuments, TxGround {
+  readonly catalogue: Catalogue;
+  readonly transaction: StoreTransaction;
+  private readonly start: TableBatchStart;
+  private readonly standings: Map<Table, Standing>;
+  private readonly rows: Map<Table, ProjectionRow>;
+  private readonly changed = new Layer<Changed>();
+  private readonly read = new Layer();
+  private readonly dirty = new Map<Table, Set<string>>();
+  private mark: FoldedMark | null;
+  private last: { readonly seq: number; readonly id: string };
+  private hasChanges = false;
+
+  constructor(start: TableBatchStart) {
+    this.start = start;
+    this.catalogue = start.catalogue;
+    this.transaction = start.transaction;
+    this.standings = new Map(start.state.standings);
+    this.rows = new Map(start.state.rows);
+    this.mark = start.state.mark;
+    this.last = start.state.head;
+  }
+
+  get pending(): boolean {
+    return this.mustWrite(this.last.seq);
+  }
+
+  concerns(type: string): boolean {
+    return this.catalogue.folding(type).some((table) => this.isFollowing(table));
+  }
+
+  open(): TableTx {
+    return new TableTx(this);
+  }
+
+  async write(transaction: StoreTransaction, last: { readonly seq: number; readonly id: string }): Promise<void> {
+    this.last = { seq: last.seq, id: last.id };
+    if (!this.mustWrite(last.seq)) return;
+    for (const table of this.dirty.keys()) await this.flush(table);
+    const listed = this.followers().map((table) => this.row(table).id);
+    // Read again: another process may have brought up a table of its own without moving the head.
+    const mark = await transaction.folded();
+    const leaving = mark?.tables.filter((id) => !listed.includes(id)) ?? [];
+    if (leaving.length > 0) await this.leave(leaving, mark!);
+    for (const [table, standing] of this.standings) {
+      if (standing.type === "stopped" && standing.failure !== null) await this.putStopped(table, standing);
+      if (standing.type === "following" && this.row(table).status === "failed")
+        await this.putRow(table, { ...this.row(table), status: "following", error: null });
+    }
+    this.mark = { position: last.seq, entryId: last.id, tables: listed.sort((a, b) => a - b) };
+    await transaction.putFolded(this.mark);
+  }
+
+  adopt(): void {
+    const { cache } = this.start;
+    for (const [table, key, held] of this.read) cache.put(table, key, held);
+    for (const [table, key, { document, seq }] of this.changed) cache.put(table, key, { document, seq });
+    const stopped: Stopped[] = [];
+    for (const [table, standing] of this.standings) {
+      if (standing.type !== "stopped") continue;
+      if (!table.tried && table.stopped === null) stopped.push({ table, ...standing });
+      table.tried = true;
+      if (standing.failure === null) table.stopped = standing;
+    }
+    this.start.adopt({ head: this.last, mark: this.mark, rows: this.rows, standings: this.standings }, stopped);
+  }
+
+  standing(table: Table): Standing | undefined {
+    return this.standings.get(table);
+  }
+
+  isFollowing(table: Table): boolean {
+    return this.standings.get(table)?.type === "following";
+  }
+
+  /** A document as the batch leaves it; undefined when it has to be read. */
+  peek(table: Table, key: string): Held | undefined {
+    return this.changed.get(table, key) ?? this.read.get(table, key) ?? this.start.cache.get(table, key);
+  }
+
+  /** Reads documents, so that `peek` knows them. */
+  async load(table: Table, keys: readonly string[]): Promise<void> {
+    const held = await readDocuments(this.transaction, this.idOf(table), table.projection, keys);
+    keys.forEach((key, index) => this.read.set(table, key, held[index]!));
+  }
+
+  /** Takes over what a tx did. */
+  keep(changes: Layer, stops: ReadonlyMap<Table, Standing>): void {
+    for (const [table, key, held] of changes) {
+      const before = this.changed.get(table, key);
+      const stored = before === undefined ? this.peek(table, key) : { document: before.stored };
+      invariant(stored !== undefined, "a document is read before it is changed");
+      this.changed.set(table, key, { ...held, stored: stored.document });
+      let keys = this.dirty.get(table);
+      if (keys === undefined) this.dirty.set(table, (keys = new Set()));
+      keys.add(key);
+      this.hasChanges = true;
+    }
+    for (const [table, standing] of stops) this.standings.set(table, standing);
+  }
+
+  /** Writes into the transaction what is held back of one table. */
+  async flush(table: Table): Promise<void> {
+    const keys = this.dirty.get(table);
+    if (keys === undefined) return;
+    this.dirty.delete(table);
+    const writes = [];
+    for (const key of keys) {
+      const held = this.changed.get(table, key)!;
+      if (held.document === held.stored) continue;
+      writes.push(writeOf(table.projection, key, held.stored, held));
+      this.changed.set(table, key, { ...held, stored: held.document });
+    }
+    if (writes.length > 0) await this.transaction.putDocuments(this.idOf(table), writes);
+  }
+
+  idOf(table: Table): number {
+    return this.row(table).id;
+  }
+
+  private row(table: Table): ProjectionRow {
+    const row = this.rows.get(table);
+    invariant(row !== undefined, "a table that follows has a row");
+    return row;
+  }
+
+  private followers(): Table[] {
+    return [...this.standings.keys()].filter((table) => this.isFollowing(table));
+  }
+
+  private mustWrite(position: number): boolean {
+    if (this.hasChanges) return true;
+    const followers = this.followers();
+    const listed = this.mark?.tables ?? [];
+    if (followers.some((table) => !listed.includes(this.row(table).id))) return true;
+    for (const [table, standing] of this.standings)
+      if (standing.type === "stopped" && standing.failure !== null && this.row(table).status !== "failed") return true;
+    return followers.length > 0 && position - (this.mark?.position ?? -1) >= markLagMax;
+  }
+
+  /** Tables that the mark no longer lists take its position with them. */
+  private async leave(ids: readonly number[], mark: FoldedMark): Promise<void> {
+    const own = new Map([...this.rows].map(([table, row]) => [row.id, table]));
+    for (const row of await this.transaction.projections()) {
+      if (!ids.includes(row.id)) continue;
+      const table = own.get(row.id);
+      const standing = table === undefined ? undefined : this.standing(table);
+      // One that stopped in here was folded on from the mark, up to where it stopped.
+      const place = standing?.type === "stopped" ? await this.placeOf(standing.position) : markPlace(mark);
+      const left = { ...row, ...place };
+      if (table === undefined) await this.transaction.putProjection(left);
+      else await this.putRow(table, left);
+    }
+  }
+
+  private async putStopped(table: Table, standing: Standing & { readonly type: "stopped" }): Promise<void> {
+    const error = JSON.stringify(standing.failure);
+    const row = this.row(table);
+    if (row.status === "failed" && row.error === error && row.position === standing.position) return;
+    await this.putRow(table, { ...row, ...(await this.placeOf(standing.position)), status: "failed", error });
+  }
+
+  private async putRow(table: Table, row: ProjectionRow): Promise<void> {
+    await this.transaction.putProjection(row);
+    this.rows.set(table, row);
+  }
+
+  private async placeOf(position: number): Promise<Pick<ProjectionRow, "position" | "entryId">> {
+    if (position < 0) return { position: -1, entryId: null };
+    const [entryId] = await this.transaction.ids(position, 1);
+    invariant(entryId !== undefined, "a table stops behind an entry that is there");
+    return { position, entryId };
+  }
+}
+
+function markPlace({ position, entryId }: FoldedMark): Pick<ProjectionRow, "position" | "entryId"> {
+  return { position, entryId };
+}

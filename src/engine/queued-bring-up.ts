@@ -1,0 +1,30 @@
+import { systemClock } from "../kernel/clock.js";
+import type { Batch } from "./batch.js";
+import type { Queued, Settle, Staged } from "./queue.js";
+
+/** A wish that waits for the write lock without anything to append: what a batch does at its start, and commits when there is
+ *  something to commit, is all that it is about. */
+export class QueuedBringUp implements Queued {
+  readonly weight = 0;
+  readonly touched: readonly string[] = [];
+  readonly alone = false;
+  readonly signal: undefined = undefined;
+  readonly submittedAt: number = systemClock.monotonic();
+  private readonly settle: Settle<void>;
+
+  constructor(settle: Settle<void>) {
+    this.settle = settle;
+  }
+
+  load(): undefined {
+    return undefined;
+  }
+
+  stage(batch: Batch): Staged {
+    return { count: 0, position: batch.head()?.seq ?? -1, answer: () => this.settle.resolve() };
+  }
+
+  reject(error: unknown): void {
+    this.settle.reject(error);
+  }
+}
