@@ -8,7 +8,7 @@ import { seededNumbers } from "./seeded.js";
  *  lost, behind it, because the answer was. `slow`: it takes so many ms, with 0 one turn of the event loop. @public */
 export type Fault = "crash" | "full" | "busy" | "conflict" | "lostReply" | { readonly slow: number };
 
-/** A place where something can go wrong: before or after a durable step, or before a read. @public */
+/** A place where something can go wrong: before or after a durable step, or anything else, which is a read. @public */
 export interface FaultPoint {
   readonly step: DurableStep | "read";
   readonly moment: "before" | "after";

@@ -113,12 +113,13 @@ class Life {
         return this.guard(snapshot, {});
       },
     });
-    return new Proxy(guarded as FaultyStore, {
-      get: (target, name) => Reflect.get(name in own ? own : target, name) as unknown,
-    });
+    // What is not its own is the guarded store's.
+    return new Proxy<Partial<FaultyStore>>(own, {
+      get: (target, name) => Reflect.get(name in target ? target : guarded, name) as unknown,
+    }) as FaultyStore;
   }
 
-  /** The port, with a point before each call and one after each that takes a step. */
+  /** The port, with a point before and after each call. */
   private guard<Port extends object>(port: Port, instead: Partial<Port>, transaction?: StoreTransaction): Port {
     return new Proxy(port, {
       get: (target, name) => {
@@ -145,7 +146,7 @@ class Life {
       if ((await this.pass(step, "before", transaction)) === "busy" && quiet.has(name)) return quiet.get(name);
       const answer = await act();
       if (name === "commit") this.open.delete(port);
-      if (step !== "read") await this.pass(step, "after", transaction);
+      await this.pass(step, "after", transaction);
       return answer;
     } catch (error) {
       if (this.crashed && quiet.has(name)) return quiet.get(name);
