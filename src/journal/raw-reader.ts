@@ -101,7 +101,7 @@ export interface RawFolded {
   readonly tables: unknown;
 }
 
-/** A document. `text` is text, or bytes when text alone cannot be trusted (it shows U+FFFD); `indexes` has a blob or NULL for
+/** A document. `key` and `text` are text, or bytes when what is stored as text is no UTF-8; `indexes` has a blob or NULL for
  *  each index of its table. @public */
 export interface RawDocument {
   readonly key: unknown;
@@ -116,8 +116,10 @@ export interface RawDocumentReads {
   projections(): Promise<readonly RawProjection[]>;
   /** Null when there is no mark. */
   folded(): Promise<RawFolded | null>;
-  /** Documents of the table of this id, in the order of the UTF-8 bytes of their keys, behind `after`. */
-  documents(table: number, after: string | null, limit: number): Promise<readonly RawDocument[]>;
+  /** Documents of the table of this id, in the order of the UTF-8 bytes of their keys, behind `after`. Rows whose key is no
+   *  text are not among them: they are an `E_TYPE`. A table that is not there is an `E_SCHEMA`, and reading it
+   *  `STORE_DAMAGED`. */
+  documents(table: number, after: string | Uint8Array | null, limit: number): Promise<readonly RawDocument[]>;
 }
 
 /** How much a store says of itself. `but-entries`: without a check of the pages of the entries, which takes as long as
@@ -127,7 +129,7 @@ export type RawProblemPart = "all" | "but-entries" | "schema";
 
 /** Stored rows at one consistent position. Lists come in key order, in pages: pass the last key of the page before.
  *  @public */
-export interface RawReader {
+export interface RawReader extends RawDocumentReads {
   readonly location: string;
   /** True when a private copy is read because the original cannot be read in place. */
   readonly copied: boolean;

@@ -5,9 +5,12 @@ import { entryId } from "../journal/entry.js";
 import type {
   RawCheckpoint,
   RawContent,
+  RawDocument,
   RawEntry,
+  RawFolded,
   RawNode,
   RawProblem,
+  RawProjection,
   RawReader,
   RawStream,
   RawStreamPage,
@@ -24,6 +27,10 @@ export interface RawRows {
   /** Null: those that belong to the entries as they stand, whatever was done to them. */
   nodes: RawNode[] | null;
   checkpoints: RawCheckpoint[];
+  /** What is derived: tables of documents, the mark of what is folded, and the documents, each with the id of its table. */
+  projections: RawProjection[];
+  folded: RawFolded[];
+  documents: (RawDocument & { readonly table: number })[];
   problems: RawProblem[];
 }
 
@@ -37,6 +44,9 @@ export function emptyRows(): RawRows {
     contents: [],
     nodes: null,
     checkpoints: [],
+    projections: [],
+    folded: [],
+    documents: [],
     problems: [],
   };
 }
@@ -83,6 +93,13 @@ export function arrayRawReader(rows: RawRows, options: ArrayRawReaderOptions = {
       return nodes.slice(from, from + limit);
     },
     checkpoints: async (after, limit) => page(rows.checkpoints, (row) => row.size, after, limit),
+    projections: async () => rows.projections,
+    folded: async () => rows.folded[0] ?? null,
+    documents: async (table, after, limit) => {
+      const documents = rows.documents.filter((row) => row.table === table);
+      const from = after === null ? 0 : documents.findLastIndex(({ key }) => isTextUpTo(key, after)) + 1;
+      return documents.slice(from, from + limit);
+    },
     close: async () => {},
   };
 }
@@ -110,6 +127,11 @@ function page<T>(rows: readonly T[], key: (row: T) => unknown, after: number | n
 
 function isUpTo(first: unknown, second: unknown, after: readonly [number, number]): boolean {
   return isNumberUpTo(first, after[0] - 1) || (first === after[0] && isNumberUpTo(second, after[1]));
+}
+
+function isTextUpTo(value: unknown, max: string | Uint8Array): boolean {
+  if (typeof value !== "string" && !(value instanceof Uint8Array)) return false;
+  return Buffer.compare(Buffer.from(value), Buffer.from(max)) <= 0;
 }
 
 function isNumberUpTo(value: unknown, max: number): boolean {

@@ -98,6 +98,9 @@ export function copyOf(rows: RawRows): RawRows {
     contents: [...rows.contents],
     nodes: rows.nodes === null ? null : [...rows.nodes],
     checkpoints: [...rows.checkpoints],
+    projections: [...rows.projections],
+    folded: [...rows.folded],
+    documents: [...rows.documents],
     problems: [...rows.problems],
   };
 }

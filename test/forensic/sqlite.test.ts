@@ -131,6 +131,9 @@ function bound(reader: RawReader): RawReader {
     contents: (...given) => reader.contents(...given),
     nodes: (...given) => reader.nodes(...given),
     checkpoints: (...given) => reader.checkpoints(...given),
+    projections: () => reader.projections(),
+    folded: () => reader.folded(),
+    documents: (...given) => reader.documents(...given),
     close: () => reader.close(),
   };
 }

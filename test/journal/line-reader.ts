@@ -1,7 +1,7 @@
 /** A raw reader over a journal in JSON Lines form, so that `verify` can judge a fixture without any store. */
 import { contentDigest, plainHash } from "../../src/journal/content.js";
 import type { RawContent, RawEntry, RawReader, RawStream, RawType } from "../../src/journal/raw-reader.js";
-import { arrayRawReader } from "../../src/testing/array-raw-reader.js";
+import { arrayRawReader, emptyRows } from "../../src/testing/array-raw-reader.js";
 import type { Line } from "./second-implementation.js";
 
 export function readLines(text: string): Line[] {
@@ -78,13 +78,10 @@ export function lineReader(lines: readonly Line[]): RawReader {
   const typeRows: RawType[] = types.map((name, index) => ({ id: index + 1, name }));
   // No fixture has a stream of 256 revisions, whose pages would stand here.
   return arrayRawReader({
+    ...emptyRows(),
     entries,
     streams: streamRows,
     types: typeRows,
-    streamPages: [],
     contents,
-    nodes: null,
-    checkpoints: [],
-    problems: [],
   });
 }

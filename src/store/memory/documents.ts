@@ -86,9 +86,20 @@ export function documentsByKey(
   limit: number,
   reverse: boolean,
 ): readonly MemoryDocument[] {
-  const bytes = after === null ? null : Buffer.from(after);
-  const part = reverse ? { from: null, to: bytes } : { from: bytes === null ? null : behind(bytes), to: null };
-  return range(tableOf(state, id).byKey, { ...part, reverse, limit }).map(([, document]) => document);
+  if (!reverse) return documentsBehind(state, id, after, limit);
+  const part = { from: null, to: after === null ? null : Buffer.from(after), reverse, limit };
+  return range(tableOf(state, id).byKey, part).map(([, document]) => document);
+}
+
+/** With their indexes, in the order of their keys. */
+export function documentsBehind(
+  state: DocumentState,
+  id: number,
+  after: string | Uint8Array | null,
+  limit: number,
+): readonly MemoryDocument[] {
+  const from = after === null ? null : behind(Buffer.from(after));
+  return range(tableOf(state, id).byKey, { from, to: null, reverse: false, limit }).map(([, document]) => document);
 }
 
 export function documentsByIndex(state: DocumentState, id: number, part: DocumentRange): readonly FoundDocument[] {

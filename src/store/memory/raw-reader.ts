@@ -3,9 +3,12 @@ import type {
   EvidenceFile,
   RawCheckpoint,
   RawContent,
+  RawDocument,
   RawEntry,
+  RawFolded,
   RawNode,
   RawProblem,
+  RawProjection,
   RawReader,
   RawStream,
   RawStreamPage,
@@ -13,6 +16,7 @@ import type {
 } from "../../journal/raw-reader.js";
 import { nodeCount } from "../completed-nodes.js";
 import { revisionsPerPage } from "../stream-page.js";
+import { documentsBehind } from "./documents.js";
 import { revisionsBelow } from "./rows.js";
 import type { Extent, MemoryRows } from "./rows.js";
 
@@ -128,6 +132,23 @@ export class MemoryRawReader implements RawReader {
       .filter(({ size }) => after === null || size > after)
       .reverse()
       .slice(0, limit);
+  }
+
+  async projections(): Promise<readonly RawProjection[]> {
+    this.check();
+    const rows = [...this.extent.documents.tables.values()].map(({ row }) => row);
+    return rows.map((row) => ({ ...row, indexes: JSON.stringify(row.indexes) }));
+  }
+
+  async folded(): Promise<RawFolded | null> {
+    this.check();
+    const { folded } = this.extent.documents;
+    return folded === null ? null : { ...folded, tables: JSON.stringify(folded.tables) };
+  }
+
+  async documents(table: number, after: string | Uint8Array | null, limit: number): Promise<readonly RawDocument[]> {
+    this.check();
+    return documentsBehind(this.extent.documents, table, after, limit);
   }
 
   async close(): Promise<void> {

@@ -27,6 +27,14 @@ export const documentSql = {
   /** A row that is new, with all its columns. */
   insert: (table: number, columns: readonly number[]): string =>
     `INSERT INTO ${nameOf(table)} (seq, doc${columns.map((column) => `, index_${column}`).join("")}, key) VALUES (?, ?, ${"?, ".repeat(columns.length)}?)`,
+  /** For the verifier, rows as they are. A key that is no text is a problem of its own: it has no place in this order. */
+  rawFirst: (table: number): string =>
+    `SELECT rowid, * FROM ${nameOf(table)} WHERE key >= '' AND key < x'' ORDER BY key LIMIT ?`,
+  rawBehind: (table: number): string =>
+    `SELECT rowid, * FROM ${nameOf(table)} WHERE key > CAST(? AS TEXT) AND key < x'' ORDER BY key LIMIT ?`,
+  /** The bytes behind text that shows U+FFFD. */
+  rawBytes: (table: number): string =>
+    `SELECT CAST(key AS BLOB), CAST(doc AS BLOB) FROM ${nameOf(table)} WHERE rowid = ?`,
   remove: (table: number): string => `DELETE FROM ${nameOf(table)} WHERE key = ?`,
 } as const;
 

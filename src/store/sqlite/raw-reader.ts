@@ -7,10 +7,13 @@ import type {
   EvidenceFile,
   RawCheckpoint,
   RawContent,
+  RawDocument,
   RawEntry,
+  RawFolded,
   RawNode,
   RawProblem,
   RawProblemPart,
+  RawProjection,
   RawReader,
   RawStream,
   RawStreamPage,
@@ -20,12 +23,15 @@ import { decodePage } from "../stream-page.js";
 import { whenFree } from "./busy.js";
 import { connect } from "./connection.js";
 import type { Connection } from "./connection.js";
+import { DocumentStatements } from "./document-statements.js";
 import { sqliteCode, storeError } from "./errors.js";
 import { filesystemKind, isNetwork } from "./filesystem.js";
 import { nothingThere, unknownSchema } from "./header.js";
 import { parseLocation } from "./location.js";
 import { findProblems } from "./problems.js";
+import { rawDocuments } from "./raw-documents.js";
 import { plainPage, soundPage } from "./raw-page.js";
+import { damaged } from "./reads.js";
 import { openReadable } from "./readable.js";
 import type { Readable } from "./readable.js";
 import { layoutVersion } from "./schema.js";
@@ -83,6 +89,7 @@ class SqliteRawReader implements RawReader {
   readonly copied: boolean;
   private readonly readable: Readable;
   private readonly connection: Connection;
+  private readonly tables: DocumentStatements;
   private prepared: RawStatements | null = null;
   /** The schema was checked and found as it must be. */
   private sound = false;
@@ -93,6 +100,7 @@ class SqliteRawReader implements RawReader {
     this.copied = readable.copied;
     this.readable = readable;
     this.connection = connection;
+    this.tables = new DocumentStatements(connection);
   }
 
   evidence(): Promise<readonly EvidenceFile[]> {
@@ -175,6 +183,39 @@ class SqliteRawReader implements RawReader {
     return this.read((statements) =>
       statements.checkpoints.all(after ?? -Infinity, limit).map(([size, note]) => ({ size, note })),
     );
+  }
+
+  async projections(): Promise<readonly RawProjection[]> {
+    return this.read((statements) =>
+      statements.projections.all(beforeAll).map(([id, name, version, indexes, status, position, entryId, error]) => ({
+        id,
+        name,
+        version,
+        indexes,
+        status,
+        position,
+        entryId,
+        error,
+      })),
+    );
+  }
+
+  async folded(): Promise<RawFolded | null> {
+    return this.read((statements) => {
+      const row = statements.folded.get();
+      return row === undefined ? null : { position: row[0], entryId: row[1], tables: row[2] };
+    });
+  }
+
+  async documents(table: number, after: string | Uint8Array | null, limit: number): Promise<readonly RawDocument[]> {
+    return this.read(() => {
+      try {
+        return rawDocuments(this.tables, table, after, limit);
+      } catch (cause) {
+        if (sqliteCode(cause) !== "SQLITE_ERROR") throw cause;
+        throw damaged(this.location, `there is no table of documents ${table} as it must be`);
+      }
+    });
   }
 
   async close(): Promise<void> {

@@ -226,6 +226,14 @@ export const rawStatements: Queries<RawName> = {
     sql: "SELECT size, note FROM checkpoints WHERE size > ? ORDER BY size LIMIT ?",
     why: "a range of the key",
   },
+  projections: {
+    sql: "SELECT id, name, version, indexes, status, position, CASE typeof(entry_id) WHEN 'blob' THEN lower(hex(entry_id)) ELSE entry_id END, error FROM projections WHERE id > ? ORDER BY id",
+    why: "a range of the key, all of it: tables of documents are few",
+  },
+  folded: {
+    sql: "SELECT position, CASE typeof(entry_id) WHEN 'blob' THEN lower(hex(entry_id)) ELSE entry_id END, tables FROM folded WHERE id = 1",
+    why: "by key",
+  },
   entryCount: { sql: "SELECT count(*) FROM entries", why: "counts what is really there", scans: true },
 };
 
@@ -293,6 +301,8 @@ type RawName =
   | "contents"
   | "nodes"
   | "checkpoints"
+  | "projections"
+  | "folded"
   | "entryCount";
 type Queries<Name extends string> = { readonly [N in Name]: Query };
 type Prepared<Name extends string> = { readonly [N in Name]: Statement<unknown[], unknown[]> };
