@@ -1,9 +1,13 @@
 /** Folding for laws: whole histories through one driver, up to where a reducer fails. */
+import assert from "node:assert/strict";
 import { BulkTable } from "../../projections/bulk.js";
 import type { AnyProjection } from "../../projections/define-projection.js";
+import { DocumentsDigest } from "../../projections/digest.js";
 import { documentOf } from "../../projections/document.js";
 import type { ProjectionEvent } from "../../projections/event.js";
 import { foldLive } from "../../projections/live.js";
+import { compareKeys } from "../../projections/order.js";
+import { applyPatches, foldPatches } from "../../projections/patches.js";
 import { keyOf } from "../../projections/reducer.js";
 import { canonicalize } from "../kernel/canonical.js";
 import { LedgerError } from "../kernel/errors.js";
@@ -47,6 +51,34 @@ export function foldAllBulk(
   for (const [key, document] of from.documents) table.load(key, document);
   for (const event of events) table.fold(event);
   return { documents: new Map(table.documents()), failure: asFailure(table.error) ?? from.failure };
+}
+
+/** Folds events one by one with patches, and holds what they say against what they are said of. */
+export function foldAllPatches(projection: AnyProjection, events: readonly ProjectionEvent[]): Folded {
+  const documents = new Map<string, object>();
+  for (const event of events) {
+    try {
+      const key = keyOf(projection, event);
+      if (key === null) continue;
+      const before = documents.get(key) ?? null;
+      const { document: after, patches, inverse } = foldPatches<object>(projection, event, key, before);
+      assert.deepEqual(applyPatches(before, patches), after, `the patches of event #${event.position} lead elsewhere`);
+      assert.deepEqual(applyPatches(after, inverse), before, `the patches back behind event #${event.position} do not`);
+      if (after === null) documents.delete(key);
+      else documents.set(key, after);
+    } catch (error) {
+      return { documents, failure: asFailure(error) };
+    }
+  }
+  return { documents, failure: null };
+}
+
+/** The digest of the documents, as the ledger and whoever verifies it compute it. */
+export function digestOf(projection: AnyProjection, { documents }: Folded): string {
+  const digest = new DocumentsDigest(projection);
+  const inOrder = [...documents].sort(([one], [other]) => compareKeys(one, other));
+  for (const [key, document] of inOrder) digest.add(key, document);
+  return digest.end(-1).digest;
 }
 
 /** The documents as a store gives them back. */
