@@ -1,0 +1,361 @@
+import { describe, expect, test, vi } from "vitest";
+import { BulkFold, BulkTable } from "../../projections/bulk.js";
+import { defineProjection } from "../../projections/define-projection.js";
+import type { AnyProjection, EventHandler, Projection } from "../../projections/define-projection.js";
+import { documentOf } from "../../projections/document.js";
+import { eventOf } from "../../projections/event-of.js";
+import type { ProjectionEvent } from "../../projections/event.js";
+import { FoldedTable } from "../../projections/folded.js";
+import { foldLive } from "../../projections/live.js";
+import { applyPatches, foldPatches } from "../../projections/patches.js";
+import { withoutHiddenInputs } from "../../src/testing/hidden-inputs.js";
+import { refusalOf } from "../kernel/refusal.js";
+
+type Any = Record<string, unknown>;
+
+/** An event that went through its text, as those of a journal do. */
+function event(position: number, type: string, data: string | object, at = 1_000): ProjectionEvent {
+  const parsed = JSON.parse(typeof data === "string" ? data : JSON.stringify(data)) as Any;
+  const fields = {
+    v: 1,
+    seq: position,
+    prev: "0".repeat(64),
+    tx: [position, 1],
+    stream: "thing/one",
+    rev: position + 1,
+    type,
+    tv: 1,
+    at,
+    data: parsed as never,
+  } as const;
+  const found = eventOf(fields, new Map());
+  if ("unknown" in found) throw new Error("the event must be known");
+  return found;
+}
+
+function things(apply: EventHandler<Any>["apply"]): Projection<Any> {
+  return defineProjection<Any>()({
+    name: "things",
+    version: 1,
+    on: { "thing.changed": { key: ({ data }) => (data["id"] as string | undefined) ?? "one", apply } },
+  });
+}
+
+type Driver = (projection: AnyProjection, events: readonly ProjectionEvent[]) => object | null;
+
+/** Each folds all events, which concern one document, and throws where the projection stops. */
+const drivers: Readonly<Record<string, Driver>> = {
+  live: (projection, events) =>
+    events.reduce<object | null>((document, each) => foldLive<object>(projection, each, "one", document), null),
+  patches: (projection, events) =>
+    events.reduce<object | null>(
+      (document, each) => foldPatches<object>(projection, each, "one", document).document,
+      null,
+    ),
+  bulk: (projection, events) => {
+    const table = new BulkTable(projection);
+    for (const each of events) table.fold(each);
+    if (table.error !== null) throw table.error;
+    return table.get("one");
+  },
+};
+
+function digestOf(projection: AnyProjection, document: object | null): string {
+  const table = new BulkTable(projection);
+  table.load("one", document);
+  return new FoldedTable(table, 0).digest().digest;
+}
+
+describe.each(Object.entries(drivers))("%s", (_, fold) => {
+  test("C07 a zero with a sign becomes one without, before anything sees it", () => {
+    const projection = things((thing) => ({ seen: Object.is(thing?.["x"], -0), x: -0, list: [-0, { y: -0 }] }));
+    const document = fold(projection, [event(0, "thing.changed", {}), event(1, "thing.changed", {})]);
+
+    expect(document).toStrictEqual({ seen: false, x: 0, list: [0, { y: 0 }] });
+    expect(digestOf(projection, document)).toBe(digestOf(projection, documentOf(JSON.stringify(document))));
+  });
+
+  test("D01 of two records the one is edited, then the other is read and edited", () => {
+    const projection = things((thing) => {
+      if (thing === undefined)
+        return { one: { n: 1 }, two: { n: 1 }, three: { n: 1 }, list: [{ n: 1 }, { n: 1 }, { n: 1 }] };
+      const { one, two, list } = thing as { one: { n: number }; two: { n: number }; list: { n: number }[] };
+      one.n = 2;
+      if (two.n === 1) two.n = one.n + 1;
+      for (const each of list.slice(0, 2)) each.n += list[0]?.n ?? 0;
+      return thing;
+    });
+    const document = fold(projection, [event(0, "thing.changed", {}), event(1, "thing.changed", {})]);
+
+    expect(document).toEqual({ one: { n: 2 }, two: { n: 3 }, three: { n: 1 }, list: [{ n: 2 }, { n: 3 }, { n: 1 }] });
+  });
+
+  test("D03 a class instance, or another thing that is not JSON, is refused by name, and what was before stays", () => {
+    class Money {
+      amount = 1;
+    }
+    const wrong: Readonly<Record<string, unknown>> = {
+      "an instance of": new Money(),
+      "found an instance of Date": new Date(0),
+      "found an instance of Map": new Map(),
+      "found NaN": Number.NaN,
+      "2^53": 2 ** 53,
+      surrogates: "\ud800",
+      "a BigInt": 1n,
+      "a symbol": Symbol("s"),
+      "a function": () => 1,
+      "a Proxy": new Proxy({}, {}),
+      accessor: Object.defineProperty({}, "x", { get: () => 1, enumerable: true }),
+      "undefined in an array": [undefined],
+      holes: Object.assign([1], { length: 2 }),
+      "extra members": Object.assign([1], { extra: 1 }),
+      toJSON: { toJSON: () => 1 },
+    };
+    for (const [words, value] of Object.entries(wrong)) {
+      const projection = things((thing) =>
+        thing === undefined ? { kept: { n: 1 } } : { ...thing, deep: [{ value }] },
+      );
+      const before = fold(projection, [event(0, "thing.changed", {})]);
+      const digest = digestOf(projection, before);
+      const refusal = refusalOf(() => fold(projection, [event(0, "thing.changed", {}), event(1, "thing.changed", {})]));
+
+      expect(refusal).toMatchObject({ code: "PROJECTION_FAILED", details: { position: 1, key: "one" } });
+      expect(refusal.message).toContain("document.deep[0].value");
+      expect(refusal.message).toContain(words);
+      expect(digestOf(projection, before)).toBe(digest);
+    }
+  });
+
+  test("D03 a document that is a list, a text or a date is refused", () => {
+    for (const value of [[], "text", 5, new Date(0)]) {
+      const projection = things(() => value as never);
+      expect(refusalOf(() => fold(projection, [event(0, "thing.changed", {})])).code).toBe("PROJECTION_FAILED");
+    }
+  });
+
+  test("a document may have 128 levels, and no more, however they came together", () => {
+    const deepen = things((thing) => ({ inner: thing ?? {} }));
+    const events = Array.from({ length: 128 }, (_each, position) => event(position, "thing.changed", {}));
+    expect(fold(deepen, events.slice(0, 127))).not.toBeNull();
+    expect(refusalOf(() => fold(deepen, events)).details).toMatchObject({
+      position: 127,
+    });
+  });
+
+  test("D05 merging data of strangers changes no prototype", () => {
+    const merge = (into: Any, from: Any): void => {
+      for (const [name, value] of Object.entries(from)) {
+        if (typeof value === "object" && value !== null) merge((into[name] ??= {}) as Any, value as Any);
+        else into[name] = value;
+      }
+    };
+    const own = things((thing, { data }) => {
+      const document = thing ?? { own: {} };
+      document["data"] = data;
+      return document;
+    });
+    const merging = things((thing, { data }) => {
+      const document = thing ?? (Object.create(null) as Any);
+      merge(document, data);
+      return document;
+    });
+    const attack = '{"constructor":{"prototype":{"admin":true}},"prototype":{"admin":true}}';
+    for (const projection of [own, merging]) {
+      const document = fold(projection, [event(0, "thing.changed", attack)]) as Any;
+      expect(({} as Any)["admin"]).toBeUndefined();
+      expect(JSON.stringify(document)).toContain('"constructor":{"prototype":{"admin":true}}');
+    }
+  });
+
+  test("D14 clocks and random calls throw while events are folded, and nothing in between needs them", () => {
+    const lease = things((thing, { at, data }) =>
+      thing === undefined
+        ? { expiresAt: data["expiresAt"] as number, live: true }
+        : { ...thing, live: (thing["expiresAt"] as number) > at },
+    );
+    const events = [999, 1_000, 1_001].map((at) => [
+      event(0, "thing.changed", { expiresAt: 1_000 }, 0),
+      event(1, "thing.changed", {}, at),
+    ]);
+    const live = withoutHiddenInputs(() => events.map((list) => (fold(lease, list) as Any)["live"]));
+    expect(live).toEqual([true, false, false]);
+
+    const clock = things(() => ({ at: Date.now() }));
+    expect(() => withoutHiddenInputs(() => fold(clock, [event(0, "thing.changed", {})]))).toThrow();
+  });
+
+  test("D14 a day later the same events have the same digest", () => {
+    const lease = things((thing, { at }) => ({ n: ((thing?.["n"] as number | undefined) ?? 0) + 1, at }));
+    const events = [event(0, "thing.changed", {}), event(1, "thing.changed", {})];
+    const today = digestOf(lease, fold(lease, events));
+    vi.useFakeTimers({ now: Date.now() + 86_400_000 });
+    try {
+      expect(digestOf(lease, fold(lease, events))).toBe(today);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("A18 a function that answers later is refused, and what it promised disturbs nobody", async () => {
+    const late = (): Promise<never> => Promise.reject(new Error("too late"));
+    const handler = { key: () => "one", apply: () => ({}) };
+    const wrong: Readonly<Record<string, object>> = {
+      apply: { on: { "thing.changed": { ...handler, apply: late } } },
+      key: { on: { "thing.changed": { ...handler, key: late } } },
+      "indexes.late": { on: { "thing.changed": handler }, indexes: { late } },
+    };
+    for (const [name, part] of Object.entries(wrong)) {
+      const projection = defineProjection<Any>()({ name: "late", version: 1, ...part } as never);
+      const refusal = refusalOf(() => {
+        const table = new BulkTable(projection);
+        table.fold(event(0, "thing.changed", {}));
+        if (name === "key") throw table.error as Error; // others drivers are handed the key
+        fold(projection, [event(0, "thing.changed", {})]);
+      });
+      expect(refusal).toMatchObject({ code: "PROJECTION_FAILED", details: { position: 0, type: "thing.changed" } });
+      expect(refusal.message).toContain(`${name} must be synchronous, found a promise`);
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+});
+
+test("A18 an async function is refused where a projection is defined", () => {
+  const handler = { key: () => "one", apply: () => ({}) };
+  const later = async (): Promise<null> => Promise.resolve(null);
+  for (const part of [
+    { on: { "thing.changed": { ...handler, apply: later } } },
+    { on: { "thing.changed": { ...handler, key: later } } },
+    { on: { "thing.changed": handler }, indexes: { late: later } },
+  ])
+    expect(refusalOf(() => defineProjection<Any>()({ name: "late", version: 1, ...part } as never))).toMatchObject({
+      code: "INVALID_ARGUMENT",
+      details: { expected: "synchronous" },
+    });
+});
+
+test("D05 the path of a patch is data: no prototype is reached through one", () => {
+  for (const path of [
+    ["constructor", "prototype", "admin"],
+    ["__proto__", "admin"],
+    ["own", "__proto__", "admin"],
+    ["toString", "call"],
+  ])
+    expect(refusalOf(() => applyPatches({ own: {} }, [{ op: "add", path, value: true }])).code).toBe(
+      "INVALID_ARGUMENT",
+    );
+  expect(({} as Any)["admin"]).toBeUndefined();
+
+  const kept = applyPatches<Any>({ constructor: { prototype: {} } }, [
+    { op: "add", path: ["constructor", "prototype", "admin"], value: true },
+  ]);
+  expect(JSON.stringify(kept)).toBe('{"constructor":{"prototype":{"admin":true}}}');
+  expect(({} as Any)["admin"]).toBeUndefined();
+});
+
+test("D07 a draft that a reducer let out throws at every access, and the document stays as it is", async () => {
+  const leaked: Any[] = [];
+  const projection = things((thing) => {
+    if (thing === undefined) return { inner: { n: 1 }, list: [1] };
+    leaked.push(thing, thing["inner"] as Any, thing["list"] as Any);
+    return { ...thing, seen: true };
+  });
+  const first = foldLive(projection, event(0, "thing.changed", {}), "one", null);
+  for (const fold of [foldLive<Any>, foldPatches<Any>]) {
+    leaked.length = 0;
+    fold(projection, event(1, "thing.changed", {}), "one", first);
+    await Promise.resolve();
+    expect(leaked).toHaveLength(3);
+    for (const draft of leaked) {
+      expect(() => draft["n"]).toThrow();
+      expect(() => "n" in draft).toThrow();
+      expect(() => Object.keys(draft)).toThrow();
+      expect(() => Reflect.get(draft, "length")).toThrow();
+      expect(() => (draft["n"] = 2)).toThrow();
+      expect(() => JSON.stringify(draft)).toThrow();
+    }
+  }
+  expect(first).toEqual({ inner: { n: 1 }, list: [1] });
+
+  const hanging = things((thing) => {
+    if (thing === undefined) return { inner: { n: 1 } };
+    const old = leaked[1];
+    return { ...thing, old };
+  });
+  expect(refusalOf(() => foldLive(hanging, event(2, "thing.changed", {}), "one", first)).code).toBe(
+    "PROJECTION_FAILED",
+  );
+});
+
+test("D09 an event costs the same beside a thousand documents and beside a hundred thousand", () => {
+  const budget = 1.05;
+  const projection = things((thing) => ({ n: ((thing?.["n"] as number | undefined) ?? 0) + 1 }));
+  const steps = (documents: number): number => {
+    const fold = new BulkFold([projection]);
+    for (let n = 0; n < documents; n++) fold.tables[0]?.load(`run-${n}`, documentOf('{"n":1}'));
+    const events = Array.from({ length: 1_000 }, (_, position) =>
+      event(position, "thing.changed", { id: `run-${(position * 7) % documents}` }),
+    );
+    // Every walk over something begins with one of these, so that their number is the work, on a machine however loaded.
+    const spies = [
+      vi.spyOn(Object, "keys"),
+      vi.spyOn(Object, "entries"),
+      vi.spyOn(Reflect, "ownKeys"),
+      vi.spyOn(Object, "freeze"),
+    ];
+    for (const each of events) fold.fold(each);
+    const taken = spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
+    vi.restoreAllMocks();
+    expect([...(fold.tables[0]?.changes() ?? [])]).toHaveLength(1_000);
+    return taken;
+  };
+  expect(steps(100_000)).toBeLessThanOrEqual(budget * steps(1_000));
+});
+
+describe("D12 the inverse of what was spliced restores it exactly", () => {
+  const family = { parents: [1, 2, 3].map((n) => ({ n, children: [1, 2, 3, 4].map((child) => ({ child, of: n })) })) };
+  const acts: Readonly<Record<string, (family: typeof family_) => void>> = {
+    "children, then their parent": ({ parents }) => {
+      parents[1]?.children.splice(1, 2);
+      parents[1]?.children.splice(0, 1);
+      parents.splice(1, 1);
+    },
+    "a parent, then children of the one in its place": ({ parents }) => {
+      parents.splice(0, 1);
+      parents[0]?.children.splice(0, 3);
+    },
+    "from the front, one by one": ({ parents }) => {
+      while (parents.length > 0) {
+        while ((parents[0]?.children.length ?? 0) > 0) parents[0]?.children.shift();
+        parents.shift();
+      }
+    },
+    "and put back elsewhere": ({ parents }) => {
+      const [first] = parents.splice(0, 1);
+      if (first !== undefined) parents.push(first);
+      first?.children.reverse();
+    },
+    "all at once": ({ parents }) => {
+      parents.length = 1;
+    },
+  };
+  const family_ = structuredClone(family);
+
+  test.each(Object.entries(acts))("%s", (_, act) => {
+    const projection = defineProjection<typeof family>()({
+      name: "family",
+      version: 1,
+      on: {
+        "thing.changed": { key: () => "one", apply: (document) => (document === undefined ? family : act(document)) },
+      },
+    });
+    const before = foldLive(projection, event(0, "thing.changed", {}), "one", null);
+    const { document, patches, inverse } = foldPatches(projection, event(1, "thing.changed", {}), "one", before);
+
+    expect(patches.length).toBeGreaterThan(0);
+    expect(patches.every(({ path }) => path.length > 0)).toBe(true);
+    expect(applyPatches(before, patches)).toEqual(document);
+    const restored = applyPatches(document, inverse);
+    expect(restored).toEqual(before);
+    expect(digestOf(projection, restored)).toBe(digestOf(projection, before));
+  });
+});
