@@ -2,7 +2,7 @@
 import { LedgerError } from "../src/kernel/errors.js";
 import { areaOf } from "../src/kernel/names.js";
 import type { EventDefinitions } from "../src/journal/define-events.js";
-import type { EntryFields } from "../src/journal/entry.js";
+import type { EntryFields, FenceMark } from "../src/journal/entry.js";
 import { upcast } from "../src/journal/upcast.js";
 import type { EventData, ProjectionEvent } from "./event.js";
 
@@ -44,7 +44,22 @@ function unknownEvent(position: number, type: string, message: string): UnknownE
   return { unknown: true, position, type, message };
 }
 
-function projectionEvent(fields: EntryFields, data: EventData, version: number): ProjectionEvent {
+/** What reducers see of an entry beside its data. */
+export interface EventPlace {
+  readonly seq: number;
+  readonly stream: string;
+  readonly rev: number;
+  readonly type: string;
+  readonly at: number;
+  readonly actor?: string | undefined;
+  readonly command?: string | undefined;
+  readonly cause?: string | undefined;
+  readonly corr?: string | undefined;
+  readonly fence?: FenceMark | undefined;
+}
+
+/** An event as reducers see it: frozen, with its data, which nobody else may change. */
+export function projectionEvent(fields: EventPlace, data: EventData, version: number): ProjectionEvent {
   const { seq, stream, rev, type, at, actor, command, cause, corr, fence } = fields;
   return Object.freeze({
     position: seq,

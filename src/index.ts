@@ -42,6 +42,7 @@ export type {
 } from "./journal/store.js";
 export type { Claim } from "./kernel/claim.js";
 export type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "./engine/checkpoints.js";
+export type { Executed, ExecuteListResult, ExecuteOptions, ExecuteResult, Told } from "./engine/execution.js";
 export type { LedgerConsistencyProof, LedgerInclusionProof, ProveOptions } from "./engine/proofs.js";
 export type { Reading } from "./engine/reading.js";
 export { redactStrings } from "./engine/redact-strings.js";

@@ -2,6 +2,7 @@
 import { hostname } from "node:os";
 import { Ledger } from "./api/ledger.js";
 import { Areas } from "./engine/areas.js";
+import { Commands } from "./engine/commands.js";
 import { Engine } from "./engine/engine.js";
 import { journalExists, readGenesis } from "./engine/genesis.js";
 import { checkKeyName, loadSigner } from "./engine/keys.js";
@@ -33,6 +34,7 @@ const optionNames = [
   "events",
   "projections",
   "cacheDocuments",
+  "commands",
   "strict",
   "dedupe",
   "clock",
@@ -53,6 +55,7 @@ export async function openLedger(location: string | Store, options: LedgerOption
   checkOptions(options);
   const areas = new Areas(options.events ?? [], options.strict ?? false);
   const catalogue = new Catalogue(options.projections ?? []);
+  const commands = new Commands(options.commands ?? [], areas);
   const onEvent = guarded(options.onEvent);
   const busyTimeoutMs = options.busyTimeoutMs ?? busyTimeoutMsDefault;
   const ownsStore = typeof location === "string";
@@ -80,6 +83,7 @@ export async function openLedger(location: string | Store, options: LedgerOption
       areas,
       catalogue,
       cacheDocuments: options.cacheDocuments ?? cacheDocumentsDefault,
+      commands,
       clock: options.clock ?? systemClock,
       acceptClockStep: options.acceptClockStep ?? false,
       dedupe: options.dedupe ?? true,

@@ -2,6 +2,8 @@ import { invalid } from "../kernel/errors.js";
 import { verifyWorkersMax } from "../kernel/limits.js";
 import { checkMembers, isList, parseInteger } from "../kernel/members.js";
 import type { Content, ContentReference } from "../journal/content.js";
+import type { Command } from "../commands/define-command.js";
+import type { ExecuteListResult, ExecuteOptions, ExecuteResult } from "../engine/execution.js";
 import type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "../engine/checkpoints.js";
 import type { Engine } from "../engine/engine.js";
 import type { LedgerConsistencyProof, LedgerInclusionProof, ProveOptions } from "../engine/proofs.js";
@@ -65,6 +67,26 @@ export class Ledger {
       return this.engine.append(target, eventsOrOptions === undefined ? {} : (eventsOrOptions as AppendOptions));
     if (typeof target !== "string") throw invalid("append", "a stream or a list of appends", target);
     return this.engine.append([{ stream: target, events: eventsOrOptions as readonly NewEvent[] }], options);
+  }
+
+  /** Executes a command, or a list of them as one: all or nothing, the later ones see what the earlier ones did. Resolves when
+   *  it is durable; many callers share one commit. What a command refuses is thrown as a `LedgerError` with its code and
+   *  details (for a list, with the `index` of the command); what its code throws is thrown as it is; neither leaves anything
+   *  behind, nor touches anybody else in the commit. Refusals of the engine are those of `append`, and
+   *  `PROJECTION_FAILED` and `NOT_READY` (a projection that it reads). */
+  execute<Result>(command: Command<Result>, options?: ExecuteOptions): Promise<ExecuteResult<Result>>;
+  execute<const Results extends readonly unknown[]>(
+    commands: { readonly [Index in keyof Results]: Command<Results[Index]> },
+    options?: ExecuteOptions,
+  ): Promise<ExecuteListResult<Results>>;
+  async execute(
+    wishes: Command | readonly Command[],
+    options: ExecuteOptions = {},
+  ): Promise<ExecuteResult | ExecuteListResult> {
+    const answer = await this.engine.execute(wishes, options);
+    if (isList(wishes)) return answer;
+    const { results, ...said } = answer;
+    return { result: results[0], ...said };
   }
 
   /** The events of the whole journal in order, or what the filters let through, up to the head at the time it starts. */

@@ -62,6 +62,22 @@ export class Areas {
       throw invalid(`${path} stream`, `of a kind that area ${area} owns (${definition.kinds.join(", ")})`, stream);
   }
 
+  /** Does this program define it? */
+  isDefined(area: string): boolean {
+    return this.definitions.has(area);
+  }
+
+  /** May a command that writes these areas, all of them defined, write this type to this stream? */
+  checkCommand(areas: readonly string[], stream: string, type: string, path: string): void {
+    const area = areaOf(type);
+    const definition = areas.includes(area) ? this.definitions.get(area) : undefined;
+    if (definition === undefined)
+      throw invalid(`${path}.type`, `of an area that the command writes (${areas.join(", ")})`, type);
+    if (!definition.events.has(type)) throw invalid(`${path}.type`, `one that area ${area} defines`, type);
+    if (!definition.kinds.includes(kindOf(stream)))
+      throw invalid(`${path}.stream`, `of a kind that area ${area} owns (${definition.kinds.join(", ")})`, stream);
+  }
+
   /** Under the lock: what must be recorded before an event of this type is written, or null; refused when the journal
    *  says that the area is closed and this program does not know it. */
   toRecord(stream: string, type: string): AreaDefined | null {

@@ -1,13 +1,11 @@
 /** Checkpoints, made and kept, and the changes of the keys that sign them.
  *  Invariants: hashing and signing hold no lock; a checkpoint is kept in a small transaction of its own; a change of keys
  *  that was interrupted is ended by asking for it again. Source: decision 0013. */
-import { canonicalize } from "../kernel/canonical.js";
 import { LedgerError } from "../kernel/errors.js";
 import { listLimitDefault, listLimitMax } from "../kernel/limits.js";
 import { checkMembers, parseInteger } from "../kernel/members.js";
 import { parseCheckpoint } from "../journal/checkpoint.js";
 import type { Checkpoint } from "../journal/checkpoint.js";
-import { entryTemplate } from "../journal/entry.js";
 import { journalStream } from "../journal/events/journal.js";
 import { signNote } from "../journal/note.js";
 import type { SignerKey } from "../journal/note-keys.js";
@@ -18,6 +16,7 @@ import { checkKeyName, loadSigner } from "./keys.js";
 import { writeOperational } from "./operational.js";
 import type { OwnEvents } from "./own-events.js";
 import type { PreparedAppend } from "./prepare.js";
+import { ownEvent } from "./prepare-event.js";
 import { withSnapshot } from "./snapshot.js";
 
 /** A checkpoint of a ledger. Whoever keeps its note elsewhere can tell later whether the journal still begins with what it
@@ -152,25 +151,15 @@ export class Checkpoints {
 
 /** The event that names another key, to be written unless the journal said something of itself since. */
 function keyChange(key: string, revision: number): PreparedAppend {
-  const [stream, type] = [journalStream, "journal.keyChanged"];
-  const data = canonicalize({ key });
-  const event = {
-    stream,
-    type,
-    path: "journal.keyChanged",
-    template: entryTemplate(stream, type, 1, {}),
-    segments: [data],
-    contents: [],
-    references: [],
-  };
+  const stream = journalStream;
   return {
     streams: [stream],
-    events: [event],
+    events: [ownEvent("journal.keyChanged", { key }, {})],
     requirements: [{ stream, expected: revision, path: "changeKey" }],
     touched: [stream],
     lookups: null,
     cause: undefined,
-    weight: data.length,
+    weight: key.length,
   };
 }
 

@@ -10,6 +10,11 @@ import type { SignerKey } from "../journal/note-keys.js";
 import type { RawReader } from "../journal/raw-reader.js";
 import type { Store } from "../journal/store.js";
 import type { Areas } from "./areas.js";
+import type { Commands } from "./commands.js";
+import type { ExecuteOptions } from "./execution.js";
+import { prepareCommands } from "./prepare-commands.js";
+import { QueuedCommands } from "./queued-commands.js";
+import type { CallAnswer } from "./queued-commands.js";
 import { Checkpoints } from "./checkpoints.js";
 import type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "./checkpoints.js";
 import { consumerStatus } from "./consumer.js";
@@ -69,6 +74,7 @@ export interface EngineOptions {
   readonly catalogue: Catalogue;
   /** How many documents the writer remembers at most. */
   readonly cacheDocuments: number;
+  readonly commands: Commands;
   readonly clock: Clock;
   readonly acceptClockStep: boolean;
   readonly dedupe: boolean;
@@ -135,8 +141,18 @@ export class Engine {
     this.checkOpen();
     const { areas, randomBytes, dedupe, redact } = this.options;
     this.checkWritable();
-    const prepared = prepareAppend(parts, options, { areas, randomBytes, dedupe, redact });
+    const allow = areas.checkAppend.bind(areas);
+    const prepared = prepareAppend(parts, options, { areas, randomBytes, dedupe, redact, allow });
     return this.submit(prepared, options.signal);
+  }
+
+  execute(wishes: unknown, options: ExecuteOptions): Promise<CallAnswer> {
+    this.checkOpen();
+    this.checkWritable();
+    const call = prepareCommands(wishes, options, this.options);
+    // Receipts come next; until then an id would promise what is not kept.
+    if (call.id !== null) throw invalid("options.id", "absent: receipts are not there yet", call.id);
+    return this.writer.submit<CallAnswer>((settle) => new QueuedCommands(call, this.options, null, settle));
   }
 
   read(options: ReadOptions): Reading {

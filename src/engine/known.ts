@@ -1,8 +1,27 @@
 /** What a batch knows of the journal before it decides: read in lists, outside the deciding itself, so that deciding is
  *  plain code without waiting. Most appends need no read at all: the heads of busy streams are remembered. */
 import type { ContentRow, StoredContent, StoreReads, StreamHead } from "../journal/store.js";
-import type { PreparedAppend } from "./prepare.js";
 import type { StreamHeads } from "./stream-heads.js";
+
+/** Keys into the journal, for reads in lists. */
+export interface Lookups {
+  /** Positions whose ids are asked for. */
+  readonly positions: readonly number[];
+  /** Streams whose last entry's id is asked for. */
+  readonly endsOf: readonly string[];
+  /** Numbers of contents. */
+  readonly contents: readonly number[];
+  /** Plain hashes of contents that may be there already. */
+  readonly plains: readonly string[];
+}
+
+/** What must be known of the journal before something is decided. */
+export interface Needs {
+  /** Streams whose heads it needs. */
+  readonly touched: readonly string[];
+  /** Null: nothing else. */
+  readonly lookups: Lookups | null;
+}
 
 export class Known {
   private readonly reads: StoreReads;
@@ -16,10 +35,10 @@ export class Known {
     this.streamHeads = streamHeads;
   }
 
-  /** Reads what this append needs and is not known yet; undefined when that is nothing. */
-  load(append: PreparedAppend): Promise<void> | undefined {
-    if (append.lookups === null && this.streamHeads.has(append.touched)) return undefined;
-    return this.read(append);
+  /** Reads what is needed and not known yet; undefined when that is nothing. */
+  load(needs: Needs): Promise<void> | undefined {
+    if (needs.lookups === null && this.streamHeads.has(needs.touched)) return undefined;
+    return this.read(needs);
   }
 
   /** The stored head of a stream; what the batch has staged since is not in it. */
@@ -40,7 +59,7 @@ export class Known {
     return this.plains.get(plain) ?? null;
   }
 
-  private async read({ touched, lookups }: PreparedAppend): Promise<void> {
+  private async read({ touched, lookups }: Needs): Promise<void> {
     await this.streamHeads.load(this.reads, touched);
     if (lookups === null) return;
     const ends = lookups.endsOf.flatMap((stream) => this.head(stream)?.seq ?? []);

@@ -16,12 +16,13 @@ export interface Settle<Result> {
 
 /** What was staged, and how its caller is told once it is durable. */
 export interface Staged {
-  /** How many entries. */
+  /** How many entries; 0 for an answer that writes nothing. */
   readonly count: number;
-  /** Position of the last. */
-  readonly position: number;
   answer(): Promise<void> | void;
 }
+
+/** What became of one of a batch: staged, or why it is refused. */
+export type Decided = { readonly staged: Staged } | { readonly error: unknown };
 
 /** One thing that waits. */
 export interface Queued {
@@ -33,10 +34,9 @@ export interface Queued {
   readonly alone: boolean;
   readonly signal: AbortSignal | undefined;
   readonly submittedAt: number;
-  /** Reads what it must know, under the lock; undefined when that is nothing. What this throws is a failure of the store. */
-  load(batch: Batch, reads: StoreReads): Promise<void> | undefined;
-  /** Stages what is to be written, or throws what refuses it and stages nothing. Asked again when all is decided again. */
-  stage(batch: Batch): Staged;
+  /** Reads what it must know, under the lock, and stages what is to be written, or says what refuses it and stages nothing.
+   *  What this throws or rejects with is a failure of the store. Asked again when all is decided again. */
+  decide(batch: Batch, reads: StoreReads): Promise<Decided> | Decided;
   reject(error: unknown): void;
 }
 
@@ -59,10 +59,10 @@ export class Queue {
     if (this.size >= queueCommandsMax || (this.size > 0 && this.weight + queued.weight > queueBytesMax)) {
       throw new LedgerError(
         "OVERLOADED",
-        `the queue may hold ${queueCommandsMax} appends or ${queueBytesMax} bytes, found ${this.size} appends of ${this.weight} bytes`,
+        `the queue may hold ${queueCommandsMax} commands or ${queueBytesMax} bytes, found ${this.size} commands of ${this.weight} bytes`,
         {
           details: { commands: this.size, bytes: this.weight },
-          hint: "wait for earlier appends before you send more",
+          hint: "wait for earlier ones before you send more",
         },
       );
     }

@@ -1,7 +1,9 @@
+import { invariant } from "../kernel/errors.js";
 import { systemClock } from "../kernel/clock.js";
 import type { Batch } from "./batch.js";
 import type { PreparedAppend } from "./prepare.js";
-import type { Queued, Settle, Staged } from "./queue.js";
+import type { Decided, Queued, Settle } from "./queue.js";
+import type { Tx, Written } from "./tx.js";
 import type { AppendResult } from "./types.js";
 
 /** An append that waits for the write lock. */
@@ -27,17 +29,49 @@ export class QueuedAppend implements Queued {
   }
 
   /** Most appends need no read, and then nothing waits between one decision and the next. */
-  load(batch: Batch): Promise<void> | undefined {
-    return batch.known.load(this.append);
-  }
-
-  stage(batch: Batch): Staged {
-    const result = batch.stage(this.append);
-    const { count, position } = result;
-    return { count, position, answer: () => this.settle.resolve(result) };
+  decide(batch: Batch): Promise<Decided> | Decided {
+    const loading = batch.known.load(this.append);
+    return loading === undefined ? this.stage(batch) : loading.then(() => this.stage(batch));
   }
 
   reject(error: unknown): void {
     this.settle.reject(error);
   }
+
+  private stage(batch: Batch): Promise<Decided> | Decided {
+    const tx = batch.open();
+    let folding: Promise<void> | undefined;
+    try {
+      batch.require(this.append.requirements, this.append.cause);
+      folding = tx.add(this.append.events);
+    } catch (error) {
+      return { error };
+    }
+    return folding === undefined ? this.seal(tx) : folding.then(() => this.seal(tx));
+  }
+
+  private seal(tx: Tx): Decided {
+    try {
+      const result = appended(this.append, tx.seal());
+      return { staged: { count: result.count, answer: () => this.settle.resolve(result) } };
+    } catch (error) {
+      return { error };
+    }
+  }
+}
+
+function appended(append: PreparedAppend, { rows, asked, revisionOf }: Written): AppendResult {
+  const streams = append.streams.map((stream) => ({ stream, revision: revisionOf(stream) }));
+  const [first] = rows;
+  const [named] = streams;
+  invariant(first !== undefined && named !== undefined, "an append has a stream and an event");
+  return {
+    first: first.seq,
+    position: first.seq + rows.length - 1,
+    count: rows.length,
+    at: first.at,
+    ids: asked.map((row) => row.id),
+    revision: named.revision,
+    streams,
+  };
 }

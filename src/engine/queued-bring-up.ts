@@ -1,6 +1,5 @@
 import { systemClock } from "../kernel/clock.js";
-import type { Batch } from "./batch.js";
-import type { Queued, Settle, Staged } from "./queue.js";
+import type { Decided, Queued, Settle } from "./queue.js";
 
 /** A wish that waits for the write lock without anything to append: what a batch does at its start, and commits when there is
  *  something to commit, is all that it is about. */
@@ -16,12 +15,8 @@ export class QueuedBringUp implements Queued {
     this.settle = settle;
   }
 
-  load(): undefined {
-    return undefined;
-  }
-
-  stage(batch: Batch): Staged {
-    return { count: 0, position: batch.head()?.seq ?? -1, answer: () => this.settle.resolve() };
+  decide(): Decided {
+    return { staged: { count: 0, answer: () => this.settle.resolve() } };
   }
 
   reject(error: unknown): void {

@@ -3,7 +3,9 @@ import { erasedPerCallMax } from "../kernel/limits.js";
 import type { Store, StoreReads } from "../journal/store.js";
 import type { Batch } from "./batch.js";
 import type { Erasing } from "./erase.js";
-import type { Queued, Settle, Staged } from "./queue.js";
+import { ownEvent } from "./prepare-event.js";
+import type { Decided, Queued, Settle } from "./queue.js";
+import type { Tx } from "./tx.js";
 import type { Erasure, ErasurePlan } from "./types.js";
 
 /** An erasure that waits for the write lock. It runs alone: what is appended behind it sees the contents erased. */
@@ -29,28 +31,41 @@ export class QueuedErasure implements Queued {
     return 400 + this.erasing.wish.digests.length * 70;
   }
 
-  load(_batch: Batch, reads: StoreReads): Promise<void> {
-    return this.erasing.look((read) => read(reads));
-  }
-
-  stage(batch: Batch): Staged {
+  async decide(batch: Batch, reads: StoreReads): Promise<Decided> {
+    await this.erasing.look((read) => read(reads));
     const { digests, reason, actor } = this.erasing.wish;
-    const plan = this.erasing.decide();
-    const groups = eventsOf(plan, digests);
-    const rows = batch.stageOwn(
-      "content.erased",
-      groups.map((group) => ({ digests: group.digests, reason })),
-      { actor },
-    );
-    groups.forEach(({ numbers }, index) => batch.erasures.push({ numbers, position: rows[index]!.seq }));
-    const { seq: position, id, at } = rows[0]!;
-    const answer = async (): Promise<void> =>
-      this.settle.resolve({ ...plan, position, id, at, scrubbed: await this.store.scrub() });
-    return { count: rows.length, position: rows.at(-1)!.seq, answer };
+    const tx = batch.open();
+    let plan: ErasurePlan;
+    let groups: readonly ErasureGroup[];
+    let folding: Promise<void> | undefined;
+    try {
+      plan = this.erasing.decide();
+      groups = eventsOf(plan, digests);
+      folding = tx.record(
+        groups.map((group) => ownEvent("content.erased", { digests: group.digests, reason }, { actor })),
+      );
+    } catch (error) {
+      return { error };
+    }
+    await folding;
+    return this.seal(batch, tx, plan, groups);
   }
 
   reject(error: unknown): void {
     this.settle.reject(error);
+  }
+
+  private seal(batch: Batch, tx: Tx, plan: ErasurePlan, groups: readonly ErasureGroup[]): Decided {
+    try {
+      const { rows } = tx.seal();
+      groups.forEach(({ numbers }, index) => batch.erasures.push({ numbers, position: rows[index]!.seq }));
+      const { seq: position, id, at } = rows[0]!;
+      const answer = async (): Promise<void> =>
+        this.settle.resolve({ ...plan, position, id, at, scrubbed: await this.store.scrub() });
+      return { staged: { count: rows.length, answer } };
+    } catch (error) {
+      return { error };
+    }
   }
 }
 

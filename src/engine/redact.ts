@@ -27,7 +27,20 @@ export type RedactionPlace =
       readonly media: string;
     }
   | {
-      /** A label of an append, or the reason of an erasure. */
+      /** The input of a command, with its content values in it. */
+      readonly kind: "input";
+      readonly path: string;
+      readonly command: string;
+    }
+  | {
+      /** What a content value in the input of a command holds, shown as that of an event is. */
+      readonly kind: "inputContent";
+      readonly path: string;
+      readonly command: string;
+      readonly media: string;
+    }
+  | {
+      /** A label of an append or a command, or the reason of an erasure. */
       readonly kind: "actor" | "correlation" | "meta" | "reason";
       readonly path: string;
     };
@@ -41,23 +54,44 @@ export function redactLabel<Label>(redact: Redact | undefined, label: Label, whe
   return redact === undefined || label === undefined ? label : (ask(redact, label, where) as Label);
 }
 
-/** An event's data as it is to be recorded: the data first, then each content value in what the hook returned. */
+/** An event's data as it is to be recorded. */
 export function redactData(
   redact: Redact | undefined,
   data: unknown,
   { path, stream, type }: { readonly path: string; readonly stream: string; readonly type: string },
 ): unknown {
   if (redact === undefined) return data;
+  return redactValue(redact, data, { kind: "data", path, stream, type }, (at, media) => {
+    return { kind: "content", path: at, stream, type, media };
+  });
+}
+
+/** The input of a command as it is to be recorded. */
+export function redactInput(redact: Redact | undefined, input: unknown, path: string, command: string): unknown {
+  if (redact === undefined) return input;
+  return redactValue(redact, input, { kind: "input", path, command }, (at, media) => {
+    return { kind: "inputContent", path: at, command, media };
+  });
+}
+
+/** The value first, then each content value in what the hook returned. */
+function redactValue(
+  redact: Redact,
+  value: unknown,
+  where: RedactionPlace,
+  contentAt: (path: string, media: string) => RedactionPlace & { readonly media: string },
+): unknown {
+  const { path } = where;
   const given = new Set<ContentValue>();
-  const note = (value: unknown): unknown => (isContentValue(value) ? given.add(value) && value : value);
-  walkData(data, { path, leaf: note });
-  const redacted = answer(ask(redact, data, { kind: "data", path, stream, type }), path);
+  const note = (leaf: unknown): unknown => (isContentValue(leaf) ? given.add(leaf) && leaf : leaf);
+  walkData(value, { path, leaf: note });
+  const redacted = answer(ask(redact, value, where), path);
   const result = walkData(redacted, {
     path,
-    leaf: (value, at) => {
-      if (!isContentValue(value)) return value;
-      given.delete(value);
-      return redactContent(redact, value, { kind: "content", path: at(), stream, type, media: value.media });
+    leaf: (leaf, at) => {
+      if (!isContentValue(leaf)) return leaf;
+      given.delete(leaf);
+      return redactContent(redact, leaf, contentAt(at(), leaf.media));
     },
   });
   if (given.size > 0)

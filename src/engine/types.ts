@@ -3,6 +3,7 @@ import type { AnyProjection } from "../../projections/define-projection.js";
 import type { JsonObject } from "../kernel/canonical.js";
 import type { Clock } from "../kernel/clock.js";
 import type { FenceMark } from "../journal/entry.js";
+import type { CommandDefinition } from "../commands/define-command.js";
 import type { EventDefinitions } from "../journal/define-events.js";
 import type { FaultSeam, StoreHealth } from "../journal/store.js";
 import type { Redact } from "./redact.js";
@@ -31,6 +32,8 @@ export interface LedgerOptions {
   readonly projections?: readonly AnyProjection[];
   /** How many documents the writer remembers at most, 0 to 1,000,000. Default 5,000. */
   readonly cacheDocuments?: number;
+  /** The commands that this program executes; the areas that they write must be among `events`. */
+  readonly commands?: readonly CommandDefinition[];
   /** Refuse areas that nobody defined. Default false. */
   readonly strict?: boolean;
   /** Store equal contents of 1 KiB or more once. Default true. */

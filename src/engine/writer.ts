@@ -4,10 +4,8 @@
  *  in silence. Source: design section 6. */
 import { systemClock } from "../kernel/clock.js";
 import type { Clock } from "../kernel/clock.js";
-import { invariant, LedgerError } from "../kernel/errors.js";
-import { eventOf } from "../../projections/event-of.js";
+import { LedgerError } from "../kernel/errors.js";
 import { decodeStored } from "../journal/stored.js";
-import type { EntryFields } from "../journal/entry.js";
 import { journalStream, parseAreaDefined } from "../journal/events/journal.js";
 import type { Store, StoreHead, StoreReads, StoreTransaction } from "../journal/store.js";
 import type { Areas } from "./areas.js";
@@ -17,7 +15,7 @@ import type { Documents } from "./documents.js";
 import { Known } from "./known.js";
 import { readOwnEvents } from "./own-events.js";
 import { Queue } from "./queue.js";
-import type { Queued, Settle, Staged } from "./queue.js";
+import type { Decided, Queued, Settle } from "./queue.js";
 import { StreamHeads } from "./stream-heads.js";
 import type { TimeState } from "./time.js";
 import { completedNodes } from "./tree-nodes.js";
@@ -34,8 +32,13 @@ export interface WriterOptions {
 }
 
 /** What became of one of a batch; told to its caller after the commit. */
-type Outcome =
-  { readonly queued: Queued; readonly staged: Staged } | { readonly queued: Queued; readonly error: unknown };
+type Outcome = { readonly queued: Queued } & Decided;
+
+interface Committed {
+  readonly outcomes: readonly Outcome[];
+  /** Position of the batch's last entry; −1 when it has none. */
+  readonly position: number;
+}
 
 const retriesMax = 20;
 
@@ -95,20 +98,18 @@ export class Writer {
       for (const queued of this.queue.takeBatch()) queued.reject(error);
       return;
     }
-    const outcomes = await this.decideAndCommit(transaction, () => this.queue.takeBatch());
+    const { outcomes, position } = await this.decideAndCommit(transaction, () => this.queue.takeBatch());
     const waitedMs = started - (outcomes[0]?.queued.submittedAt ?? started);
     if (waitedMs > 1_000) this.options.onEvent({ type: "stalled", waitedMs, commands: outcomes.length });
     let accepted = 0;
     let entries = 0;
-    let position = -1;
     for (const outcome of outcomes) {
       if ("error" in outcome) {
         outcome.queued.reject(outcome.error);
         continue;
       }
-      accepted++;
+      if (outcome.staged.count > 0) accepted++;
       entries += outcome.staged.count;
-      position = outcome.staged.position;
       const told = outcome.staged.answer();
       if (told !== undefined) await told;
     }
@@ -123,10 +124,7 @@ export class Writer {
   }
 
   /** Decides what `takeMore` hands out and commits it. Never throws: every append taken has an outcome. */
-  private async decideAndCommit(
-    first: StoreTransaction,
-    takeMore: () => Iterable<Queued>,
-  ): Promise<readonly Outcome[]> {
+  private async decideAndCommit(first: StoreTransaction, takeMore: () => Iterable<Queued>): Promise<Committed> {
     let transaction = first;
     let source: Iterable<Queued> = takeMore();
     const taken: Queued[] = [];
@@ -140,32 +138,29 @@ export class Writer {
         await this.streamHeads.load(transaction, [journalStream, ...streams]);
         for (const queued of source) {
           if (attempt === 1) taken.push(queued);
-          const loading = queued.load(batch, transaction);
-          if (loading !== undefined) await loading;
-          const before = batch.entries.length;
-          outcomes.push(decide(batch, queued));
-          const folding = this.fold(batch, before);
-          if (folding !== undefined) await folding;
+          const deciding = queued.decide(batch, transaction);
+          // Most appends are decided at once: then nothing waits between one decision and the next.
+          outcomes.push({ queued, ...(deciding instanceof Promise ? await deciding : deciding) });
         }
         if (batch.entries.length > 0 || batch.documents.pending) {
           await write(transaction, batch);
           await transaction.commit();
         } else await transaction.rollback();
         this.adopt(batch);
-        return outcomes;
+        return { outcomes, position: lastOf(batch) };
       } catch (cause) {
         // A source that was never asked still hands out its batch; one that was is closed, and what it kept stays queued.
         if (attempt === 1) taken.push(...source);
         const found = await this.lookUp(transaction, batch);
         if (found.committed) {
           if (batch !== null) this.keepTime(batch);
-          return outcomes;
+          return { outcomes, position: lastOf(batch) };
         }
         const again = found.transaction;
-        if (again === null) return inDoubt(outcomes, taken, batch, cause, found.cause);
+        if (again === null) return { outcomes: inDoubt(outcomes, taken, batch, cause, found.cause), position: -1 };
         if (!isBusy(cause) || attempt >= retriesMax) {
           await again.rollback();
-          return failed(outcomes, taken, cause);
+          return { outcomes: failed(outcomes, taken, cause), position: -1 };
         }
         this.options.onEvent({ type: "retried", commands: taken.length, cause });
         transaction = again;
@@ -234,22 +229,6 @@ export class Writer {
     this.headId = head.id;
   }
 
-  /** Folds the entries from an index on; undefined when nothing had to be read. */
-  private fold({ entries, documents }: Batch, from: number): Promise<void> | undefined {
-    const concerned = entries.slice(from).filter(({ type }) => documents.concerns(type));
-    if (concerned.length === 0) return undefined;
-    const events = concerned.map(({ entry }) => {
-      const event = eventOf(JSON.parse(entry) as EntryFields, this.options.areas.defined); // it was written just now
-      invariant(!("unknown" in event), "a program knows what it writes");
-      return event;
-    });
-    const tx = documents.open();
-    const folding = tx.fold(events);
-    if (folding !== undefined) return folding.then(() => tx.keep());
-    tx.keep();
-    return undefined;
-  }
-
   private adopt(batch: Batch): void {
     batch.documents.adopt();
     if (batch.entries.length === 0) return;
@@ -285,13 +264,8 @@ async function write(transaction: StoreTransaction, batch: Batch): Promise<void>
   if (head !== null) await documents.write(transaction, head);
 }
 
-/** What deciding throws is this append's own refusal: nothing of it was staged. */
-function decide(batch: Batch, queued: Queued): Outcome {
-  try {
-    return { queued, staged: queued.stage(batch) };
-  } catch (error) {
-    return { queued, error };
-  }
+function lastOf(batch: Batch | null): number {
+  return batch?.entries.at(-1)?.seq ?? -1;
 }
 
 function failed(outcomes: readonly Outcome[], taken: readonly Queued[], cause: unknown): Outcome[] {

@@ -2,7 +2,8 @@
 import { eventOf } from "../../projections/event-of.js";
 import type { ProjectionEvent } from "../../projections/event.js";
 import { Areas } from "../engine/areas.js";
-import { fillData, prepareAppend } from "../engine/prepare.js";
+import { prepareAppend } from "../engine/prepare.js";
+import { fillSegments } from "../engine/prepare-event.js";
 import type { EventDefinitions } from "../journal/define-events.js";
 import { encodeEntry, zeroId } from "../journal/entry.js";
 import type { EntryFields } from "../journal/entry.js";
@@ -34,7 +35,13 @@ export function recordHistory(
     definitions.map((each) => ({ ...each, open: true })),
     false,
   );
-  const preparing = { areas, randomBytes: seededBytes(1), dedupe: false, redact: undefined };
+  const preparing = {
+    areas,
+    randomBytes: seededBytes(1),
+    dedupe: false,
+    redact: undefined,
+    allow: areas.checkAppend.bind(areas),
+  };
   const byArea = new Map(definitions.map((each) => [each.area, each]));
   const revisions = new Map<string, number>();
   let previousAt = Date.UTC(2026, 0, 1);
@@ -54,7 +61,7 @@ export function recordHistory(
     previousAt = at;
     // Position 0 is the journal's own.
     const place = { seq: index + 1, prev: zeroId, txFirst: index + 1, txCount: 1, rev, at };
-    const entry = encodeEntry(prepared.template, fillData(prepared, references), place);
+    const entry = encodeEntry(prepared.template, fillSegments(prepared.segments, references), place);
     const recorded = eventOf(JSON.parse(entry) as EntryFields, byArea); // the writer made it just now
     if ("unknown" in recorded) throw invalid(`history[${index}].type`, "one that its area defines", type);
     return recorded;

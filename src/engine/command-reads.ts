@@ -1,0 +1,87 @@
+/** Fetches what a command wishes to read, stage by stage, as its tx sees it. */
+import { invalid, LedgerError } from "../kernel/errors.js";
+import { parseKey } from "../kernel/names.js";
+import { parseStage } from "../commands/read.js";
+import type { CommandRead, FoundContent } from "../commands/read.js";
+import type { ContentReference } from "../journal/content.js";
+import type { Known } from "./known.js";
+import type { PreparedCommand } from "./prepare-commands.js";
+import { ofStore } from "./store-failure.js";
+import type { Tx } from "./tx.js";
+
+/** What the stages of a command found. */
+export interface FoundAll {
+  readonly found: Readonly<Record<string, unknown>>;
+  /** For `sameContent`: null where a content is erased, or not of this journal. */
+  readonly salts: ReadonlyMap<number, { readonly digest: string; readonly salt: Uint8Array } | null>;
+}
+
+export interface ReadGround {
+  readonly tx: Tx;
+  readonly known: Known;
+}
+
+/** Reads all stages. What is thrown refuses the command, but for a `StoreFailure`. */
+export async function readAll({ definition, input, path }: PreparedCommand, ground: ReadGround): Promise<FoundAll> {
+  const salts = new Map<number, { readonly digest: string; readonly salt: Uint8Array } | null>();
+  let found: Readonly<Record<string, unknown>> = Object.freeze({});
+  for (const [index, stage] of definition.reads.entries()) {
+    const at = `${path} reads[${index}]`;
+    // What a stage takes is what the stages before it found: the types of the definition say so.
+    const wishes = parseStage(stage(input as never, found as never), at);
+    const next: Record<string, unknown> = { ...found };
+    for (const [name, wish] of wishes) {
+      if (Object.hasOwn(found, name)) throw invalid(`${at}.${name}`, "a name that no earlier stage has", name);
+      next[name] = wish === null ? null : await fetch(wish, `${at}.${name}`, ground, salts);
+    }
+    found = Object.freeze(next);
+  }
+  return { found, salts };
+}
+
+async function fetch(
+  wish: CommandRead,
+  path: string,
+  ground: ReadGround,
+  salts: Map<number, { readonly digest: string; readonly salt: Uint8Array } | null>,
+): Promise<unknown> {
+  switch (wish.read) {
+    case "document": {
+      if (wish.key === null) return null;
+      const key = parseKey(wish.key, `${path} key`);
+      return ofStore(ground.tx.documents.get(wish.projection, key), refusesCommand);
+    }
+    case "query":
+      return ofStore(ground.tx.documents.find(wish.projection, wish.query), refusesCommand);
+    case "content":
+      return wish.reference === null ? null : findContent(wish.reference, ground, salts);
+  }
+}
+
+async function findContent(
+  reference: ContentReference,
+  { tx, known }: ReadGround,
+  salts: Map<number, { readonly digest: string; readonly salt: Uint8Array } | null>,
+): Promise<FoundContent> {
+  const lookups = { positions: [], endsOf: [], contents: [reference.n], plains: [] };
+  await ofStore(known.load({ touched: [], lookups }));
+  const stored = tx.content(reference.n);
+  const isThere = stored !== null && stored.digest === reference.$content;
+  const state = !isThere ? "missing" : "erased" in stored ? "erased" : "stored";
+  if (isThere || !salts.has(reference.n))
+    salts.set(reference.n, isThere && !("erased" in stored) ? { digest: stored.digest, salt: stored.salt } : null);
+  return Object.freeze({ reference, state });
+}
+
+const refusing: ReadonlySet<string> = new Set([
+  "PROJECTION_FAILED",
+  "NOT_READY",
+  "SCHEMA_UNKNOWN",
+  "INVALID_ARGUMENT",
+  "LIMIT_EXCEEDED",
+]);
+
+/** What a table answers to the command that reads it, and to nobody else. */
+function refusesCommand(error: unknown): boolean {
+  return error instanceof LedgerError && refusing.has(error.code);
+}

@@ -1,0 +1,15 @@
+import { isContentValue } from "../journal/content.js";
+
+/** A frozen copy of plain data that was found to be canonical JSON, with content values in it as they are: members in the order
+ *  of their names, none that is undefined, `-0` as `0`. So what is decided by it does not depend on how it was spelled. */
+export function frozenCopy(value: unknown): unknown {
+  if (typeof value === "number") return value + 0;
+  if (typeof value !== "object" || value === null || isContentValue(value)) return value;
+  if (Array.isArray(value)) return Object.freeze(Array.from(value, frozenCopy));
+  const copy: Record<string, unknown> = {};
+  const members = value as Readonly<Record<string, unknown>>; // plain, it was said
+  for (const name of Object.keys(members).sort()) {
+    if (members[name] !== undefined) copy[name] = frozenCopy(members[name]);
+  }
+  return Object.freeze(copy);
+}

@@ -1,0 +1,201 @@
+/** A call of `execute` that waits for the write lock: a command, or a list of them that is one tx.
+ *  Invariants: what refuses it, or is thrown by its code, is its caller's alone and leaves nothing in the batch; decided again,
+ *  it mints the same things. */
+import { canonicalText } from "../kernel/canonical.js";
+import { systemClock } from "../kernel/clock.js";
+import { LedgerError } from "../kernel/errors.js";
+import { resultBytesMax } from "../kernel/limits.js";
+import type { JsonObject } from "../kernel/canonical.js";
+import { commandContext } from "../commands/context.js";
+import { parseAnswer } from "../commands/answer.js";
+import type { CommandAnswer, Refused } from "../commands/answer.js";
+import { Mint } from "../commands/mint.js";
+import type { Batch } from "./batch.js";
+import { readAll } from "./command-reads.js";
+import { prepareCommandEvents } from "./command-events.js";
+import type { CommandPreparing } from "./command-events.js";
+import { resultText, tooLarge } from "./command-result.js";
+import type { Executed } from "./execution.js";
+import { needsOf } from "./prepare.js";
+import type { PreparedCall, PreparedCommand } from "./prepare-commands.js";
+import type { PreparedEvent } from "./prepare-event.js";
+import type { Decided, Queued, Settle, Staged } from "./queue.js";
+import { ofStore, StoreFailure } from "./store-failure.js";
+import type { Tx, Written } from "./tx.js";
+
+/** What a call was answered: by each of its commands the canonical text of its result, or undefined. */
+export interface AcceptedCall {
+  readonly type: "accepted";
+  readonly results: readonly (string | undefined)[];
+}
+
+/** Why a call was refused. */
+export interface RefusedCall {
+  readonly type: "refused";
+  readonly code: string;
+  readonly details: JsonObject;
+  readonly message: string;
+  readonly transient: boolean;
+  /** Which command of a list it was. */
+  readonly index: number | null;
+}
+
+/** What a call with an id needs around its deciding. */
+export interface CallReceipt {
+  /** Under the lock, before anything is decided: what became of the first call with this id; null when this is the first.
+   *  What it throws refuses the call, but for a `StoreFailure`. */
+  find(batch: Batch): Promise<{ readonly answer: CallAnswer } | { readonly error: unknown } | null>;
+  /** The event that says what became of it: the last of its tx, or a refusal's only one. */
+  event(outcome: AcceptedCall | RefusedCall, mint: Mint): PreparedEvent;
+}
+
+/** What the caller is told, before it is known whether it asked for one or a list. */
+export interface CallAnswer extends Executed {
+  readonly results: readonly unknown[];
+}
+
+export class QueuedCommands implements Queued {
+  readonly alone = false;
+  readonly submittedAt: number = systemClock.monotonic();
+  private readonly call: PreparedCall;
+  private readonly deciding: CommandPreparing;
+  private readonly receipt: CallReceipt | null;
+  private readonly settle: Settle<CallAnswer>;
+
+  constructor(call: PreparedCall, deciding: CommandPreparing, receipt: CallReceipt | null, settle: Settle<CallAnswer>) {
+    this.call = call;
+    this.deciding = deciding;
+    this.receipt = receipt;
+    this.settle = settle;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.call.signal;
+  }
+
+  get weight(): number {
+    return this.call.weight;
+  }
+
+  get touched(): readonly string[] {
+    return this.call.touched;
+  }
+
+  async decide(batch: Batch): Promise<Decided> {
+    try {
+      return await this.outcome(batch);
+    } catch (error) {
+      if (error instanceof StoreFailure) throw error.cause;
+      return { error };
+    }
+  }
+
+  reject(error: unknown): void {
+    this.settle.reject(error);
+  }
+
+  private async outcome(batch: Batch): Promise<Decided> {
+    const first = this.receipt === null ? null : await this.receipt.find(batch);
+    if (first !== null && "error" in first) return first;
+    if (first !== null) return { staged: this.answering(first.answer, 0) };
+    const tx = batch.open();
+    const outcome = await this.run(batch, tx);
+    if (outcome.type === "accepted") return { staged: await this.accept(batch, tx, outcome) };
+    return this.refuse(batch, outcome);
+  }
+
+  /** Decides one command after the other, each on what the ones before it left. */
+  private async run(batch: Batch, tx: Tx): Promise<AcceptedCall | RefusedCall> {
+    const { commands, requirements, cause, seed } = this.call;
+    await ofStore(batch.known.load(this.call));
+    batch.require(requirements, cause);
+    const results: (string | undefined)[] = [];
+    for (const [index, command] of commands.entries()) {
+      const mint = new Mint(seed, index);
+      const answer = await this.ask(command, mint, batch, tx);
+      if (answer.type === "refused") return this.refusal(answer, command, index);
+      const events = prepareCommandEvents(command, answer.events, { ...this.deciding, labels: this.call.labels, mint });
+      const streams = [...new Set(events.map(({ stream }) => stream))];
+      await ofStore(batch.known.load(needsOf(streams, events, [], undefined)));
+      await ofStore(tx.add(events));
+      results.push(resultText(answer.result, `${command.path} result`, tx));
+    }
+    const bytes = results.reduce((sum, text) => sum + (text === undefined ? 0 : Buffer.byteLength(text)), 0);
+    if (bytes > resultBytesMax) throw tooLarge(this.call.isList ? "results" : "result", bytes);
+    return { type: "accepted", results };
+  }
+
+  private async ask(command: PreparedCommand, mint: Mint, batch: Batch, tx: Tx): Promise<CommandAnswer> {
+    const { id, client, labels } = this.call;
+    const { found, salts } = await readAll(command, { tx, known: batch.known });
+    const context = commandContext({ at: tx.at, id, client, actor: labels.actor ?? null, mint, salts });
+    const { definition, input, path } = command;
+    // What it takes is what its stages found and what was parsed: the types of the definition say so.
+    return parseAnswer(definition.decide(found as never, input as never, context), `${path} decide`);
+  }
+
+  private refusal(refused: Refused, { definition, path }: PreparedCommand, index: number): RefusedCall {
+    const { code, details, transient } = refused;
+    const text = canonicalText(details, { path: `${path} details` });
+    const bytes = Buffer.byteLength(text);
+    if (bytes > resultBytesMax) throw tooLarge(`${path} details`, bytes);
+    const message = refused.message === code ? `${definition.name} was refused with ${code}` : refused.message;
+    return {
+      type: "refused",
+      code,
+      details: JSON.parse(text) as JsonObject, // it was an object
+      message,
+      transient,
+      index: this.call.isList ? index : null,
+    };
+  }
+
+  private async accept(batch: Batch, tx: Tx, accepted: AcceptedCall): Promise<Staged> {
+    if (this.receipt !== null) await this.record(batch, tx, this.receipt, accepted);
+    const results = accepted.results.map((text) => (text === undefined ? undefined : (JSON.parse(text) as unknown)));
+    const said = tx.count === 0 ? nothingWritten(batch, tx) : whatWasWritten(tx.seal());
+    return this.answering({ ...said, results, adopted: false }, said.count);
+  }
+
+  private async refuse(batch: Batch, refused: RefusedCall): Promise<Decided> {
+    const { code, details, message, index } = refused;
+    const error = new LedgerError(code, message, { details: index === null ? details : { ...details, index } });
+    if (this.receipt === null || refused.transient) return { error };
+    const tx = batch.open();
+    await this.record(batch, tx, this.receipt, refused);
+    tx.seal();
+    return { staged: { count: 1, answer: () => this.settle.reject(error) } };
+  }
+
+  private async record(batch: Batch, tx: Tx, receipt: CallReceipt, outcome: AcceptedCall | RefusedCall): Promise<void> {
+    const event = receipt.event(outcome, new Mint(this.call.seed, "receipt"));
+    await ofStore(batch.known.load(needsOf([event.stream], [event], [], undefined)));
+    await ofStore(tx.record([event]));
+  }
+
+  private answering(answer: CallAnswer, count: number): Staged {
+    return { count, answer: () => this.settle.resolve(answer) };
+  }
+}
+
+type Said = Omit<Executed, "adopted">;
+
+function whatWasWritten({ rows, asked, revisionOf }: Written): Said {
+  const streams = [...new Set(asked.map((row) => row.stream))];
+  const said = streams.map((stream) => ({ stream, revision: revisionOf(stream) }));
+  const first = rows[0]!; // a sealed tx has one
+  return {
+    first: first.seq,
+    position: first.seq + rows.length - 1,
+    count: rows.length,
+    at: first.at,
+    ids: asked.map((row) => row.id),
+    revision: said[0]?.revision ?? 0,
+    streams: said,
+  };
+}
+
+function nothingWritten(batch: Batch, tx: Tx): Said {
+  const position = batch.head()?.seq ?? -1;
+  return { first: position + 1, position, count: 0, at: tx.at, ids: [], revision: 0, streams: [] };
+}
