@@ -4,9 +4,11 @@ import assert from "node:assert/strict";
 import type { ContentRow, EntryRow } from "../journal/store.js";
 import { sha256Hex } from "../kernel/digest.js";
 import { LedgerError } from "../kernel/errors.js";
+import { describeStoreDocuments } from "./describe-store-documents.js";
 import { describeStoreErasure } from "./describe-store-erasure.js";
 import { describeStoreReads } from "./describe-store-reads.js";
 import { describeStoreRecords } from "./describe-store-records.js";
+import { describeStoreTables } from "./describe-store-tables.js";
 import type { StoreFixture, WithStore } from "./store-fixture.js";
 import { append, begin, commits, contentRow, entryRow, read, readAll, retry, write } from "./store-histories.js";
 
@@ -33,6 +35,8 @@ export function describeStore(name: string, open: () => Promise<StoreFixture>, {
     describeStoreReads(withStore);
     describeStoreRecords(withStore);
     describeStoreErasure(withStore);
+    describeStoreDocuments(withStore);
+    describeStoreTables(withStore);
 
     withStore("a transaction reads what it wrote, before anybody else does", async (store) => {
       await write(store, { streams: ["a/1"] });

@@ -142,7 +142,9 @@ function moved(
 ): OrderedMap<Uint8Array> {
   if (from === to) return map;
   const left = from === null ? map : without(map, from);
-  return to === null ? left : set(left, to, key);
+  if (to === null) return left;
+  invariant(get(left, to) === undefined, "two documents must not have the same bytes in an index");
+  return set(left, to, key);
 }
 
 function tableOf(state: DocumentState, id: number): MemoryTable {
