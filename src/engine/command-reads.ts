@@ -4,6 +4,7 @@ import { parseKey } from "../kernel/names.js";
 import { parseStage } from "../commands/read.js";
 import type { CommandRead, FoundContent } from "../commands/read.js";
 import type { ContentReference } from "../journal/content.js";
+import type { AnyProjection } from "../../projections/define-projection.js";
 import type { Known } from "./known.js";
 import type { PreparedCommand } from "./prepare-commands.js";
 import { ofStore } from "./store-failure.js";
@@ -19,6 +20,8 @@ export interface FoundAll {
 export interface ReadGround {
   readonly tx: Tx;
   readonly known: Known;
+  /** Is given the projections whose tables are behind: they can be brought up, and the command decided then. */
+  readonly unready: Set<AnyProjection>;
 }
 
 /** Reads all stages. What is thrown refuses the command, but for a `StoreFailure`. */
@@ -49,10 +52,10 @@ async function fetch(
     case "document": {
       if (wish.key === null) return null;
       const key = parseKey(wish.key, `${path} key`);
-      return ofStore(ground.tx.documents.get(wish.projection, key), refusesCommand);
+      return ofStore(ground.tx.documents.get(wish.projection, key), noteUnready(wish.projection, ground));
     }
     case "query":
-      return ofStore(ground.tx.documents.find(wish.projection, wish.query), refusesCommand);
+      return ofStore(ground.tx.documents.find(wish.projection, wish.query), noteUnready(wish.projection, ground));
     case "content":
       return wish.reference === null ? null : findContent(wish.reference, ground, salts);
   }
@@ -81,7 +84,11 @@ const refusing: ReadonlySet<string> = new Set([
   "LIMIT_EXCEEDED",
 ]);
 
-/** What a table answers to the command that reads it, and to nobody else. */
-function refusesCommand(error: unknown): boolean {
-  return error instanceof LedgerError && refusing.has(error.code);
+/** Tells what a table answers to the command that reads it, and to nobody else, from a failure of the store. */
+function noteUnready(projection: AnyProjection, { unready }: ReadGround): (error: unknown) => boolean {
+  return (error) => {
+    if (!(error instanceof LedgerError) || !refusing.has(error.code)) return false;
+    if (error.code === "NOT_READY") unready.add(projection);
+    return true;
+  };
 }

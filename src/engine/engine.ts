@@ -9,10 +9,12 @@ import type { JournalOpened, RandomBytes } from "../journal/events/journal.js";
 import type { SignerKey } from "../journal/note-keys.js";
 import type { RawReader } from "../journal/raw-reader.js";
 import type { Store } from "../journal/store.js";
+import type { AnyProjection } from "../../projections/define-projection.js";
 import type { Areas } from "./areas.js";
 import type { Commands } from "./commands.js";
 import type { ExecuteOptions } from "./execution.js";
 import { prepareCommands } from "./prepare-commands.js";
+import type { PreparedCall } from "./prepare-commands.js";
 import { QueuedCommands } from "./queued-commands.js";
 import type { CallAnswer } from "./queued-commands.js";
 import { Checkpoints } from "./checkpoints.js";
@@ -152,7 +154,24 @@ export class Engine {
     const call = prepareCommands(wishes, options, this.options);
     // Receipts come next; until then an id would promise what is not kept.
     if (call.id !== null) throw invalid("options.id", "absent: receipts are not there yet", call.id);
-    return this.writer.submit<CallAnswer>((settle) => new QueuedCommands(call, this.options, null, settle));
+    return this.carryOut(call);
+  }
+
+  /** A command that reads a table that is behind is decided when it was brought up. */
+  private async carryOut(call: PreparedCall): Promise<CallAnswer> {
+    for (;;) {
+      const { areas, dedupe } = this.options;
+      const unready = new Set<AnyProjection>();
+      try {
+        return await this.writer.submit<CallAnswer>(
+          (settle) => new QueuedCommands(call, { areas, dedupe, unready }, null, settle),
+        );
+      } catch (error) {
+        const building = unready.size === 0 ? undefined : this.builds.ready([...unready]);
+        if (building === undefined) throw error;
+        await building;
+      }
+    }
   }
 
   read(options: ReadOptions): Reading {

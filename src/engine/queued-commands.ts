@@ -10,6 +10,7 @@ import { commandContext } from "../commands/context.js";
 import { parseAnswer } from "../commands/answer.js";
 import type { CommandAnswer, Refused } from "../commands/answer.js";
 import { Mint } from "../commands/mint.js";
+import type { AnyProjection } from "../../projections/define-projection.js";
 import type { Batch } from "./batch.js";
 import { readAll } from "./command-reads.js";
 import { prepareCommandEvents } from "./command-events.js";
@@ -54,15 +55,21 @@ export interface CallAnswer extends Executed {
   readonly results: readonly unknown[];
 }
 
+/** What a call is decided with. */
+export interface Deciding extends CommandPreparing {
+  /** Is given the projections that refused it because their tables are behind. */
+  readonly unready: Set<AnyProjection>;
+}
+
 export class QueuedCommands implements Queued {
   readonly alone = false;
   readonly submittedAt: number = systemClock.monotonic();
   private readonly call: PreparedCall;
-  private readonly deciding: CommandPreparing;
+  private readonly deciding: Deciding;
   private readonly receipt: CallReceipt | null;
   private readonly settle: Settle<CallAnswer>;
 
-  constructor(call: PreparedCall, deciding: CommandPreparing, receipt: CallReceipt | null, settle: Settle<CallAnswer>) {
+  constructor(call: PreparedCall, deciding: Deciding, receipt: CallReceipt | null, settle: Settle<CallAnswer>) {
     this.call = call;
     this.deciding = deciding;
     this.receipt = receipt;
@@ -127,7 +134,7 @@ export class QueuedCommands implements Queued {
 
   private async ask(command: PreparedCommand, mint: Mint, batch: Batch, tx: Tx): Promise<CommandAnswer> {
     const { id, client, labels } = this.call;
-    const { found, salts } = await readAll(command, { tx, known: batch.known });
+    const { found, salts } = await readAll(command, { tx, known: batch.known, unready: this.deciding.unready });
     const context = commandContext({ at: tx.at, id, client, actor: labels.actor ?? null, mint, salts });
     const { definition, input, path } = command;
     // What it takes is what its stages found and what was parsed: the types of the definition say so.
