@@ -21,6 +21,20 @@ export type { ContentReference, ContentValue } from "./journal/content.js";
 export { defineEvents } from "./journal/define-events.js";
 export type { AreaOptions, EventDefinition, EventDefinitions, ParsedEventDefinition } from "./journal/define-events.js";
 export type { StandardSchema } from "./journal/schema.js";
+export { defineProjection } from "../projections/define-projection.js";
+export type {
+  AnyProjection,
+  DocumentRead,
+  EventHandler,
+  FindQuery,
+  FoundDocuments,
+  Projection,
+  ProjectionOptions,
+  QueryRead,
+} from "../projections/define-projection.js";
+export type { ProjectionDigest } from "../projections/digest.js";
+export type { EventData, ProjectionEvent } from "../projections/event.js";
+export type { IndexTuple } from "../projections/index-key.js";
 export { entryId } from "./journal/entry.js";
 export type { FenceMark } from "./journal/entry.js";
 export type { EvidenceFile, RawReader } from "./journal/raw-reader.js";
@@ -43,6 +57,8 @@ export type {
 export type { Claim } from "./kernel/claim.js";
 export type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "./engine/checkpoints.js";
 export type { Executed, ExecuteListResult, ExecuteOptions, ExecuteResult, Told } from "./engine/execution.js";
+export type { ProjectionReader } from "./engine/projector/reads.js";
+export type { ProjectionStatus } from "./engine/projector/status.js";
 export type { LedgerConsistencyProof, LedgerInclusionProof, ProveOptions } from "./engine/proofs.js";
 export type { Reading } from "./engine/reading.js";
 export { redactStrings } from "./engine/redact-strings.js";

@@ -1,4 +1,5 @@
 import { invalid } from "../kernel/errors.js";
+import type { Projection } from "../../projections/define-projection.js";
 import { verifyWorkersMax } from "../kernel/limits.js";
 import { checkMembers, isList, parseInteger } from "../kernel/members.js";
 import type { Content, ContentReference } from "../journal/content.js";
@@ -7,6 +8,7 @@ import type { ExecuteListResult, ExecuteOptions, ExecuteResult } from "../engine
 import type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "../engine/checkpoints.js";
 import type { Engine } from "../engine/engine.js";
 import type { LedgerConsistencyProof, LedgerInclusionProof, ProveOptions } from "../engine/proofs.js";
+import type { ProjectionReader } from "../engine/projector/reads.js";
 import type { Reading } from "../engine/reading.js";
 import type {
   AppendOptions,
@@ -114,6 +116,14 @@ export class Ledger {
    *  `NOT_FOUND` when there is none, `READ_ONLY`. */
   forgetConsumer(name: string): Promise<void> {
     return this.engine.forgetConsumer(name);
+  }
+
+  /** The documents of a projection, by its definition or its name. `INVALID_ARGUMENT`: one that the ledger was not opened
+   *  with. */
+  projection<Document extends object>(projection: Projection<Document>): ProjectionReader<Document>;
+  projection(name: string): ProjectionReader<object>;
+  projection<Document extends object>(projection: Projection<Document> | string): ProjectionReader<Document> {
+    return this.engine.projection(projection);
   }
 
   /** A content by the reference that an event holds. `CONTENT_ERASED`: it was erased, by the event named in the details.

@@ -2,6 +2,7 @@
  *  Invariant: no read creates, migrates or repairs anything. */
 import { invalid, LedgerError } from "../kernel/errors.js";
 import type { Clock } from "../kernel/clock.js";
+import type { Projection } from "../../projections/define-projection.js";
 import { checkObject } from "../kernel/members.js";
 import { Content, contentDigest, isContentReference, type ContentReference } from "../journal/content.js";
 import type { Checkpoint } from "../journal/checkpoint.js";
@@ -27,6 +28,10 @@ import { OwnEvents } from "./own-events.js";
 import { Builds } from "./projector/builds.js";
 import type { Catalogue } from "./projector/catalogue.js";
 import { Projector } from "./projector/projector.js";
+import { TableReader } from "./projector/reads.js";
+import type { ProjectionReader } from "./projector/reads.js";
+import { projectionStatus } from "./projector/status.js";
+import { Views } from "./projector/views.js";
 import { prepareAppend } from "./prepare.js";
 import type { PreparedAppend } from "./prepare.js";
 import { Proofs } from "./proofs.js";
@@ -95,7 +100,9 @@ export class Engine {
   private readonly opened: JournalOpened;
   private readonly checkpoints: Checkpoints;
   private readonly proofs: Proofs;
+  private readonly projector: Projector;
   private readonly builds: Builds;
+  private readonly views: Views;
   private readonly running = new Set<Promise<unknown>>();
   private closing: Promise<void> | null = null;
 
@@ -108,11 +115,14 @@ export class Engine {
       if (event.type === "committed") this.subscriptions.committed(event.position);
       options.onEvent(event);
     };
-    const projector = new Projector({ ...options, areas: options.areas.defined, onEvent });
+    const areas = options.areas.defined;
+    const projector = new Projector({ ...options, areas, onEvent });
+    this.projector = projector;
+    this.views = new Views(projector, areas);
     this.writer = new Writer({ ...options, documents: projector, onEvent });
     this.builds = new Builds({
       ...options,
-      areas: options.areas.defined,
+      areas,
       projector,
       bringUp: () => this.writer.submit<void>((settle) => new QueuedBringUp(settle)),
     });
@@ -209,6 +219,19 @@ export class Engine {
     return this.run(() => this.subscriptions.forget(name));
   }
 
+  /** The documents of a projection that the ledger was opened with. */
+  projection<Document extends object>(projection: Projection<Document> | string): ProjectionReader<Document> {
+    this.checkOpen();
+    const { builds, views } = this;
+    const table = this.options.catalogue.tableOf(projection);
+    return new TableReader<Document>(table, {
+      store: this.options.store,
+      builds,
+      views,
+      run: (work) => this.run(work),
+    });
+  }
+
   async content(reference: ContentReference): Promise<Content> {
     this.checkOpen();
     checkObject(reference, "reference", referenceExpected);
@@ -246,11 +269,17 @@ export class Engine {
 
   async status(): Promise<LedgerStatus> {
     this.checkOpen();
-    const { store, clock } = this.options;
-    const { head, consumers } = await withSnapshot(store, async (reads) => ({
-      head: await reads.head(),
-      consumers: await reads.consumers(),
-    }));
+    const { store, clock, catalogue } = this.options;
+    const { head, consumers, projections } = await withSnapshot(store, async (reads) => {
+      const found = await reads.head();
+      return {
+        head: found,
+        consumers: await reads.consumers(),
+        projections: await projectionStatus(reads, found?.seq ?? -1, catalogue, (table) =>
+          this.builds.isBuilding(table),
+        ),
+      };
+    });
     if (head === null) throw new LedgerError("STORE_DAMAGED", "the journal must have its first entry, found none");
     return {
       origin: this.opened.origin,
@@ -264,6 +293,7 @@ export class Engine {
       location: store.location,
       queue: this.writer.waiting(),
       consumers: consumers.map((row) => consumerStatus(row, head)),
+      projections,
       store: await store.health(),
     };
   }
@@ -307,6 +337,7 @@ export class Engine {
     await this.builds.close();
     await Promise.allSettled(this.running);
     await this.writer.close();
+    if (!this.options.store.readOnly) await this.projector.close(this.options.store, this.options.busyTimeoutMs);
     if (this.options.ownsStore) await this.options.store.close();
   }
 

@@ -6,6 +6,7 @@ import type { FenceMark } from "../journal/entry.js";
 import type { CommandDefinition } from "../commands/define-command.js";
 import type { EventDefinitions } from "../journal/define-events.js";
 import type { FaultSeam, StoreHealth } from "../journal/store.js";
+import type { ProjectionStatus } from "./projector/status.js";
 import type { Redact } from "./redact.js";
 
 /** How `openLedger` opens. @public */
@@ -379,5 +380,7 @@ export interface LedgerStatus {
   readonly queue: { readonly commands: number; readonly bytes: number };
   /** The durable consumers, in the order of their names. */
   readonly consumers: readonly ConsumerStatus[];
+  /** The projections of this program, built-in ones too, then those that only the store has. */
+  readonly projections: readonly ProjectionStatus[];
   readonly store: StoreHealth;
 }

@@ -3,8 +3,10 @@
  *  Invariant: a build leaves a table that goes on where it stands, whenever and wherever it ends. */
 import type { AnyProjection } from "../../../projections/define-projection.js";
 import type { DefinedAreas } from "../../../projections/event-of.js";
+import { systemClock } from "../../kernel/clock.js";
 import { LedgerError } from "../../kernel/errors.js";
 import type { Store } from "../../journal/store.js";
+import { isPassing, pause } from "../begin.js";
 import { writeOperational } from "../operational.js";
 import { withSnapshot } from "../snapshot.js";
 import type { Diagnostic } from "../types.js";
@@ -69,7 +71,7 @@ export class Builds {
   }
 
   private async run(table: Table): Promise<void> {
-    const { bringUp, onEvent } = this.options;
+    const { onEvent } = this.options;
     const { name, version } = table.projection;
     table.wanted = true;
     let built = false;
@@ -81,9 +83,23 @@ export class Builds {
       await this.write(table, chunk);
       await immediate();
     }
-    await bringUp();
+    await this.runBatch();
     const position = this.options.projector.followedTo(table);
     if (built && position !== null) onEvent({ type: "built", projection: name, version, position });
+  }
+
+  /** Has the writer run a batch, again when the commit gave no answer: whoever appends must not do that twice, a build may. */
+  private async runBatch(): Promise<void> {
+    const deadline = systemClock.monotonic() + this.options.busyTimeoutMs;
+    for (;;) {
+      try {
+        await this.options.bringUp();
+        return;
+      } catch (error) {
+        if (this.closed || !isPassing(error) || systemClock.monotonic() >= deadline) throw error;
+        await pause(5);
+      }
+    }
   }
 
   /** What the table is behind by, folded; null when the next batch can do the rest, or nobody can. */

@@ -2,8 +2,9 @@
  *  Invariants: what is remembered is what is stored, for it changes after a commit and is dropped with every doubt; a ledger
  *  that no table concerns pays nothing. Source: design section 7, decision 0018. */
 import type { DefinedAreas } from "../../../projections/event-of.js";
-import type { StoreHead, StoreTransaction } from "../../journal/store.js";
+import type { Store, StoreHead, StoreTransaction } from "../../journal/store.js";
 import type { Documents } from "../documents.js";
+import { writeOperational } from "../operational.js";
 import type { Diagnostic } from "../types.js";
 import { DocumentCache } from "./cache.js";
 import type { Catalogue, Table } from "./catalogue.js";
@@ -66,6 +67,19 @@ export class Projector implements Documents {
     const { state } = this;
     if (state === null || this.followedTo(table) === null) return false;
     return state.mark?.position === marked && head <= state.head.seq;
+  }
+
+  /** Writes the mark, which the last commits may have left behind, so that the next process has less to look through. */
+  async close(store: Store, timeoutMs: number): Promise<void> {
+    const { state, cache } = this;
+    if (state === null || isIdle(state) || state.mark === null || state.mark.position >= state.head.seq) return;
+    const { catalogue } = this.options;
+    await writeOperational(store, timeoutMs, async (transaction) => {
+      const head = await transaction.head();
+      if (head?.id !== state.head.id) return;
+      const batch = new TableBatch({ transaction, catalogue, cache, state, adopt: () => {} });
+      await batch.writeAll(transaction, head);
+    }).catch(() => {}); // what was not written is looked through again, and nothing else
   }
 
   forget(): void {

@@ -1,8 +1,7 @@
 /** Documents on their way from the store, and to it. */
 import type { AnyProjection } from "../../../projections/define-projection.js";
 import { documentOf } from "../../../projections/document.js";
-import { indexKey } from "../../../projections/index-key.js";
-import type { IndexTuple } from "../../../projections/index-key.js";
+import { indexKeys } from "../../../projections/reducer.js";
 import { LedgerError } from "../../kernel/errors.js";
 import type { DocumentReads, DocumentWrite, StoredDocument } from "../../journal/documents.js";
 import type { Held } from "./cache.js";
@@ -40,23 +39,12 @@ export function heldOf(projection: AnyProjection, { key, seq, text }: StoredDocu
 /** The change from what is stored to what is to be; columns of indexes that stay are not written. */
 export function writeOf(projection: AnyProjection, key: string, stored: object | null, held: Held): DocumentWrite {
   const { document, seq } = held;
-  const indexes = [...projection.indexes.values()];
-  if (document === null) return { key, seq, text: null, indexes: indexes.map(() => null) };
-  return {
-    key,
-    seq,
-    text: JSON.stringify(document),
-    indexes: indexes.map((tupleOf) => {
-      const bytes = bytesOf(tupleOf(document), key);
-      if (stored === null) return bytes;
-      const before = bytesOf(tupleOf(stored), key);
-      return equal(bytes, before) ? undefined : bytes;
-    }),
-  };
-}
-
-function bytesOf(tuple: IndexTuple | null, key: string): Uint8Array | null {
-  return tuple === null ? null : indexKey(tuple, key);
+  if (document === null) return { key, seq, text: null, indexes: Array.from(projection.indexes, () => null) };
+  const after = indexKeys(projection, document, key);
+  const text = JSON.stringify(document);
+  if (stored === null) return { key, seq, text, indexes: after };
+  const before = indexKeys(projection, stored, key);
+  return { key, seq, text, indexes: after.map((bytes, index) => (equal(bytes, before[index]!) ? undefined : bytes)) };
 }
 
 function equal(a: Uint8Array | null, b: Uint8Array | null): boolean {

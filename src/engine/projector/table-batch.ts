@@ -77,7 +77,11 @@ export class TableBatch implements BatchDocuments, TxGround {
 
   async write(transaction: StoreTransaction, last: { readonly seq: number; readonly id: string }): Promise<void> {
     this.last = { seq: last.seq, id: last.id };
-    if (!this.mustWrite(last.seq)) return;
+    if (this.mustWrite(last.seq)) await this.writeAll(transaction, last);
+  }
+
+  /** Writes what is not written yet, and the mark in any case. */
+  async writeAll(transaction: StoreTransaction, last: { readonly seq: number; readonly id: string }): Promise<void> {
     for (const table of this.dirty.keys()) await this.flush(table);
     const listed = this.followers().map((table) => this.row(table).id);
     // Read again: another process may have brought up a table of its own without moving the head.

@@ -1,0 +1,109 @@
+/** The documents of a projection, for readers: each answer at one position, not older than the head at the call. */
+import type { FindQuery, FoundDocuments } from "../../../projections/define-projection.js";
+import { DocumentsDigest } from "../../../projections/digest.js";
+import type { ProjectionDigest } from "../../../projections/digest.js";
+import { parseQuery } from "../../../projections/query.js";
+import { parseKey } from "../../kernel/names.js";
+import type { Store, StoreSnapshot } from "../../journal/store.js";
+import { withSnapshot } from "../snapshot.js";
+import type { Builds } from "./builds.js";
+import type { Table } from "./catalogue.js";
+import { findDocuments, nothingOver } from "./find.js";
+import { notReady } from "./standing.js";
+import { heldOf, readDocuments } from "./stored-document.js";
+import type { View, Views } from "./views.js";
+
+export interface ReadsOptions {
+  readonly store: Store;
+  readonly builds: Builds;
+  readonly views: Views;
+  /** Runs what `close` waits for; throws when the ledger is closed. */
+  readonly run: <Result>(work: () => Promise<Result>) => Promise<Result>;
+}
+
+/** The documents of a projection. On a ledger that is open for writing its table is brought up to the head first, which may
+ *  take a while with the first read. On one that is read-only nothing is written, and a table that is behind by events that
+ *  concern it is refused (`NOT_READY`). An async projection is read as of its own position. All refuse with
+ *  `PROJECTION_FAILED` (its reducer could not fold the event in the details), `SCHEMA_UNKNOWN` (an event of its areas that
+ *  this program does not know), `STORE_DAMAGED` (a document that is none) and `CLOSED`. @public */
+export interface ProjectionReader<Document extends object> {
+  readonly name: string;
+  readonly version: number;
+  /** The document of a key, frozen; null when there is none. */
+  get(key: string): Promise<Document | null>;
+  /** The documents that a query finds, frozen. `INVALID_ARGUMENT` for what no index serves. */
+  find(query?: FindQuery): Promise<FoundDocuments<Document>>;
+  /** One hash over all documents: equal to that of whoever folds the same events. Reads all of them. */
+  digest(): Promise<ProjectionDigest>;
+}
+
+export class TableReader<Document extends object> implements ProjectionReader<Document> {
+  private readonly table: Table;
+  private readonly options: ReadsOptions;
+
+  constructor(table: Table, options: ReadsOptions) {
+    this.table = table;
+    this.options = options;
+  }
+
+  get name(): string {
+    return this.table.projection.name;
+  }
+
+  get version(): number {
+    return this.table.projection.version;
+  }
+
+  async get(key: string): Promise<Document | null> {
+    parseKey(key, "key");
+    const { projection } = this.table;
+    return this.read(async (reads, { id }) => {
+      const [held] = id === null ? [] : await readDocuments(reads, id, projection, [key]);
+      return (held?.document ?? null) as Document | null; // what its reducers made
+    });
+  }
+
+  async find(query: FindQuery = {}): Promise<FoundDocuments<Document>> {
+    const { projection } = this.table;
+    parseQuery(projection, query); // refused before anything is built for it
+    return this.read(async (reads, { id }) => {
+      if (id === null) return { documents: [], next: null };
+      const found = await findDocuments(reads, id, projection, query, nothingOver);
+      return found as FoundDocuments<Document>; // what its reducers made
+    });
+  }
+
+  async digest(): Promise<ProjectionDigest> {
+    const { projection } = this.table;
+    return this.read(async (reads, { id, position }) => {
+      const digest = new DocumentsDigest(projection);
+      if (id === null) return digest.end(position);
+      const pageMax = 1_000;
+      let after: string | null = null;
+      for (;;) {
+        const page = await reads.documentsByKey(id, after, pageMax);
+        for (const stored of page) digest.add(stored.key, heldOf(projection, stored).document!);
+        after = page.at(-1)?.key ?? null;
+        if (page.length < pageMax) return digest.end(position);
+      }
+    });
+  }
+
+  private read<Result>(look: (reads: StoreSnapshot, view: View) => Promise<Result>): Promise<Result> {
+    const { store, builds, views, run } = this.options;
+    const { table } = this;
+    return run(async () => {
+      const bringing = store.readOnly ? undefined : builds.ready([table.projection]);
+      if (bringing !== undefined) await bringing;
+      for (;;) {
+        const found = await withSnapshot(store, async (reads) => {
+          const view = await views.of(reads, table);
+          return view === null ? null : { answer: await look(reads, view) };
+        });
+        if (found !== null) return found.answer;
+        if (store.readOnly) throw notReady(table.projection, "open the ledger for writing once, with this projection");
+        await builds.bring(table);
+      }
+    });
+  }
+}
