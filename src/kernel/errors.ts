@@ -33,6 +33,7 @@ export type LedgerErrorCode =
   | "RESOURCES_EXHAUSTED"
   | "SCHEMA_UNKNOWN"
   | "PROJECTION_FAILED"
+  | "NOT_READY"
   | "READ_ONLY"
   // A note or checkpoint that cannot be read; a known signer's signature that is wrong; no known signer at all; a proof
   // that is none of what it claims.

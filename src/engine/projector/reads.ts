@@ -101,7 +101,8 @@ export class TableReader<Document extends object> implements ProjectionReader<Do
           return view === null ? null : { answer: await look(reads, view) };
         });
         if (found !== null) return found.answer;
-        if (store.readOnly) throw notReady(table.projection, "open the ledger for writing once, with this projection");
+        if (store.readOnly)
+          throw notReady(table.projection, "open the ledger for writing with this projection, and read it there once");
         await builds.bring(table);
       }
     });
