@@ -1,3 +1,5 @@
+import { limit } from "../kernel/errors.js";
+import { entriesPerTxMax } from "../kernel/limits.js";
 import { checkMembers } from "../kernel/members.js";
 import { parseStream } from "../kernel/names.js";
 import type { EntryLabels } from "../journal/entry.js";
@@ -30,6 +32,7 @@ export function prepareCommandEvents(
     redact: undefined,
     allow: (stream: string, type: string, at: string) => areas.checkCommand(definition.areas, stream, type, at),
   };
+  if (events.length > entriesPerTxMax) throw limit(path, "events", entriesPerTxMax, events.length);
   return Array.from(events, (event, index) => {
     const at = `${path} events[${index}]`;
     checkMembers(event, at, eventNames);
