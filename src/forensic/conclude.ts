@@ -3,6 +3,7 @@ import { unreachable } from "../kernel/errors.js";
 import type { EvidenceFile, RawReader } from "../journal/raw-reader.js";
 import { anchoredOf, anchorLines } from "./anchor-lines.js";
 import type { Checkpoints } from "./checkpoints.js";
+import type { DeepCheck } from "./deep.js";
 import { counted, grouped } from "./figures.js";
 import type { CheckName, Findings } from "./findings.js";
 import type { JournalEvents } from "./journal-events.js";
@@ -20,6 +21,8 @@ export interface Checked {
   readonly parts: PassParts;
   readonly journal: JournalEvents;
   readonly checkpoints: Checkpoints;
+  /** Null but at the deep level. */
+  readonly deep: DeepCheck | null;
   /** Null when the tree was not computed. */
   readonly roots: Roots | null;
   /** The root of all entries; null when it is not known. */
@@ -33,28 +36,43 @@ interface Evidence {
   readonly unchanged: boolean;
 }
 
+const allChecks: readonly CheckName[] = [
+  "store",
+  "genesis",
+  "bytes",
+  "chain",
+  "tx",
+  "streams",
+  "columns",
+  "causes",
+  "content",
+  "tree",
+  "checkpoint",
+  "receipts",
+  "documents",
+  "clock",
+];
+const quickChecks: readonly CheckName[] = [
+  "store",
+  "genesis",
+  "bytes",
+  "chain",
+  "tx",
+  "columns",
+  "checkpoint",
+  "clock",
+];
+
 /** The checks of each level, in the order of the report. */
 const checksOf: Readonly<Record<VerifyLevel, readonly CheckName[]>> = {
-  quick: ["store", "genesis", "bytes", "chain", "tx", "columns", "checkpoint", "clock"],
-  full: [
-    "store",
-    "genesis",
-    "bytes",
-    "chain",
-    "tx",
-    "streams",
-    "columns",
-    "causes",
-    "content",
-    "tree",
-    "checkpoint",
-    "clock",
-  ],
+  quick: quickChecks,
+  full: allChecks.filter((check) => check !== "receipts" && check !== "documents"),
+  deep: allChecks,
 };
 
 /** The report on a run. */
 export function conclude(reader: RawReader, evidence: Evidence, checked: Checked, findings: Findings): VerifyReport {
-  const { settings, size, entries, state, parts, journal, checkpoints, root } = checked;
+  const { settings, size, entries, state, parts, journal, checkpoints, deep, root } = checked;
   const { level } = settings;
   const { signed } = checkpoints;
   const anchored = anchoredOf(checkpoints, size);
@@ -78,6 +96,9 @@ export function conclude(reader: RawReader, evidence: Evidence, checked: Checked
       contents: parts.contents.rows,
       causes: state.causes,
       checkpoints: checkpoints.compared,
+      receipts: deep?.receipts.count ?? 0,
+      tables: deep?.tables ?? 0,
+      documents: deep?.documents ?? 0,
     },
     anchored,
     signed: signed === null ? null : { to: signed.size - 1, by: signed.by },
@@ -89,7 +110,7 @@ export function conclude(reader: RawReader, evidence: Evidence, checked: Checked
     verdict,
     reason,
     exitCode: exitCodeOf(verdict),
-    next: nextCommands(verdict, firstBad, level, size),
+    next: nextCommands(verdict, firstBad ?? explained(findings), level, size),
   };
 }
 
@@ -103,7 +124,8 @@ function judge(
   if (findings.pointsTo("format"))
     return { verdict: "UNDECIDED", reason: "entries are of a format that this version does not know" };
   if (entries === 0) return { verdict: "UNDECIDED", reason: "nothing to check" };
-  if (findings.pointsTo("derived")) return { verdict: "DERIVED", reason: "the journal itself is in order" };
+  if (findings.pointsTo("derived") || findings.pointsTo("drift"))
+    return { verdict: "DERIVED", reason: "the journal itself is in order" };
   if (findings.count("W_CHECKPOINT_MISSING") > 0)
     return { verdict: "UNDECIDED", reason: "no checkpoint is signed by a key that was given" };
   if (settings.requireAnchor && checkpoints.anchor === null)
@@ -158,7 +180,9 @@ function checkLines(checked: Checked, findings: Findings): CheckLine[] {
           checked: count ?? 0,
         });
     }
-    const found = findings.ofCheck(check, "FAIL") + findings.ofCheck(check, "warn");
+    // A table that was not checked takes nothing away from those that were.
+    const warned = check === "documents" ? 0 : findings.ofCheck(check, "warn");
+    const found = findings.ofCheck(check, "FAIL") + warned;
     if (found === 0 && checked.entries > 0 && message !== "")
       lines.push({
         status: count === null ? "info" : "ok",
@@ -186,7 +210,7 @@ const summaries: Readonly<Record<CheckName, (checked: Checked) => readonly [coun
   streams: ({ parts }) => [parts.streams.rows, `${counted(parts.streams.rows, "stream")} without a gap`],
   columns: ({ entries, parts, settings: { level } }) => [
     entries,
-    `every copy equals its entry${level === "full" ? `, ${counted(parts.streams.pageRows, "page")} of positions` : ""}`,
+    `every copy equals its entry${level === "quick" ? "" : `, ${counted(parts.streams.pageRows, "page")} of positions`}`,
   ],
   causes: ({ state }) => [state.causes, `${counted(state.causes, "cause")} found earlier`],
   content: ({ parts: { contents } }) => [
@@ -212,6 +236,11 @@ const summaries: Readonly<Record<CheckName, (checked: Checked) => readonly [coun
     const reason = level === "quick" ? "a quick verification computes no root" : "for want of a root";
     return [null, `${looked}: ${grouped(left)} not compared, ${reason}`];
   },
+  receipts: ({ deep }) =>
+    deep === null || deep.receipts.count === 0
+      ? [0, ""]
+      : [deep.receipts.count, `${counted(deep.receipts.count, "receipt")}, each the only one of its command`],
+  documents: ({ deep }) => deep?.sayDocuments() ?? [0, ""],
   clock: ({ entries }) => [entries, "the time never falls"],
 };
 
@@ -240,11 +269,16 @@ function closingLines(
   return [...lines, ...anchorLines(checkpoints, anchored, state.at, settings.now)];
 }
 
-function nextCommands(verdict: Verdict, firstBad: number | null, level: VerifyLevel, size: number): string[] {
+/** The event that explains the first document that differs. */
+function explained({ list }: Findings): number | null {
+  return list.find(({ document, position }) => document !== null && position !== null)?.position ?? null;
+}
+
+function nextCommands(verdict: Verdict, shown: number | null, level: VerifyLevel, size: number): string[] {
   const commands: string[] = [];
   if (verdict === "CORRUPT") commands.push("runledger salvage -o NEW");
-  if (verdict !== "OK" && firstBad !== null) {
-    commands.push(`runledger show '#${firstBad}'`, `runledger log '#${Math.max(0, firstBad - 5)}..#${firstBad + 5}'`);
+  if (verdict !== "OK" && shown !== null) {
+    commands.push(`runledger show '#${shown}'`, `runledger log '#${Math.max(0, shown - 5)}..#${shown + 5}'`);
   }
   if (level === "quick" && size > 0) commands.push("runledger verify --full");
   return commands;

@@ -3,8 +3,9 @@
 
 /** What a finding points to. `tampering`: stored facts were changed; `corruption`: the store does not hold together;
  *  `derived`: what is kept beside the journal to find things in it, and can be made anew from it, is not what it must be;
+ *  `drift`: code that folds events gives other documents than it gave before;
  *  `anchor`: nothing that was asked for vouches for it; `format`: this version cannot read it; `clock`: times that look wrong in an intact journal. @public */
-export type FindingClass = "tampering" | "corruption" | "derived" | "anchor" | "format" | "clock";
+export type FindingClass = "tampering" | "corruption" | "derived" | "drift" | "anchor" | "format" | "clock";
 
 /** The parts of a verification, in the order of the report. @public */
 export type CheckName =
@@ -19,6 +20,8 @@ export type CheckName =
   | "content"
   | "tree"
   | "checkpoint"
+  | "receipts"
+  | "documents"
   | "clock";
 
 /** A stable code: `E_…` fails the verification, `W_…` warns. Match on it, not on the text. @public */
@@ -58,6 +61,12 @@ export type FindingCode =
   | "E_INCONSISTENT"
   | "W_CHECKPOINT_MISSING"
   | "W_CHECKPOINT_UNSIGNED"
+  | "E_COMMAND_CONFLICT"
+  | "E_RECEIPT"
+  | "E_PROJECTION"
+  | "E_NONDETERMINISM"
+  | "W_PROJECTION_UNKNOWN"
+  | "W_PROJECTION_FAILED"
   | "W_CLOCK";
 
 /** What is said of a code. @public */
@@ -164,8 +173,57 @@ export const findingKinds: Readonly<Record<FindingCode, FindingKind>> = {
     class: "anchor",
     sentence: "the checkpoint is signed by none of the keys that were given: it does not anchor",
   },
+  E_COMMAND_CONFLICT: {
+    check: "receipts",
+    class: "tampering",
+    sentence: "a command of this client and id has a receipt already",
+  },
+  E_RECEIPT: {
+    check: "receipts",
+    class: "derived",
+    sentence: "the stored place of a receipt is not that of its entry",
+  },
+  E_PROJECTION: {
+    check: "documents",
+    class: "derived",
+    sentence: "what is stored of a projection is not what the events fold to",
+  },
+  E_NONDETERMINISM: {
+    check: "documents",
+    class: "drift",
+    sentence: "a projection folds the same event to another document each time",
+  },
+  W_PROJECTION_UNKNOWN: {
+    check: "documents",
+    class: "derived",
+    sentence: "a table of documents was not checked: its code is not here",
+  },
+  W_PROJECTION_FAILED: {
+    check: "documents",
+    class: "derived",
+    sentence: "the projection stopped before an event that it could not fold",
+  },
   W_CLOCK: { check: "clock", class: "clock", sentence: "the time does not go forward as a clock does" },
 };
+
+/** What is wrong with a table of documents: its row (`table`), the position that it claims (`position`), its reducer
+ *  (`reducer`), or one of its documents: another text (`changed`), none where one must be (`missing`), one where none must be
+ *  (`extra`), the bytes by which an index finds it (`index`), the position of the event that changed it last (`seq`).
+ *  @public */
+export type DocumentFault = "table" | "position" | "reducer" | "changed" | "missing" | "extra" | "index" | "seq";
+
+/** Where in what is derived a finding is. @public */
+export interface DocumentPlace {
+  readonly fault: DocumentFault;
+  /** The id of the table; null when it is about none, or about a projection that is not stored. */
+  readonly table: number | null;
+  readonly projection: string | null;
+  readonly version: number | null;
+  /** The document; null when it is about none. */
+  readonly key: string | null;
+  /** A JSON pointer to the first difference in the document; null when it is not in it. */
+  readonly path: string | null;
+}
 
 /** One thing that is wrong. @public */
 export interface Finding {
@@ -173,7 +231,8 @@ export interface Finding {
   readonly severity: "FAIL" | "warn";
   readonly class: FindingClass;
   readonly check: CheckName;
-  /** The entry that it is about; null when it is about none. */
+  /** The entry that it is about; null when it is about none. Where a document differs, the event that explains it: the last
+   *  one that changed what differs. That entry itself is in order. */
   readonly position: number | null;
   /** Stream and revision of that entry, as far as they can be read. */
   readonly stream: string | null;
@@ -184,6 +243,8 @@ export interface Finding {
   readonly message: string;
   readonly want: string | null;
   readonly have: string | null;
+  /** Of what is derived from events; null for all other findings. */
+  readonly document: DocumentPlace | null;
 }
 
 /** Where a finding stands and what it saw. */
@@ -197,6 +258,7 @@ export interface Sight {
   readonly message?: string;
   readonly want?: unknown;
   readonly have?: unknown;
+  readonly document?: DocumentPlace;
 }
 
 /** Collects findings: the first of them in full, the rest as numbers, so that no journal can flood the report. */
@@ -213,10 +275,11 @@ export class Findings {
 
   add(code: FindingCode, sight: Sight): void {
     const { check, class: pointsTo, sentence } = findingKinds[code];
-    const { position = null, stream = null, revision = null, message = sentence } = sight;
+    const { position = null, stream = null, revision = null, message = sentence, document = null } = sight;
     const severity = code.startsWith("E_") ? "FAIL" : "warn";
     this.counts.set(code, this.count(code) + 1);
-    if (severity === "FAIL" && position !== null && (this.first === null || position < this.first))
+    // The event that explains a document is in order itself.
+    if (severity === "FAIL" && document === null && position !== null && (this.first === null || position < this.first))
       this.first = position;
     if (this.list.length >= this.max) {
       this.omitted++;
@@ -239,6 +302,7 @@ export class Findings {
       message,
       want: show(sight.want),
       have: show(sight.have),
+      document,
     });
   }
 

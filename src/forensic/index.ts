@@ -8,7 +8,15 @@ export type { Equivocation } from "./equivocation.js";
 export { formatReport } from "./format-report.js";
 export type { Anchored, CheckLine, Verdict, VerifyLevel, VerifyReport } from "./report.js";
 export { findingKinds } from "./findings.js";
-export type { CheckName, Finding, FindingClass, FindingCode, FindingKind } from "./findings.js";
+export type {
+  CheckName,
+  DocumentFault,
+  DocumentPlace,
+  Finding,
+  FindingClass,
+  FindingCode,
+  FindingKind,
+} from "./findings.js";
 export { entryId, EntryProblem, parseEntry } from "../journal/entry.js";
 export type { EntryFields, FenceMark } from "../journal/entry.js";
 export { checkProof } from "./check-proof.js";

@@ -1,10 +1,14 @@
 /** What a verification is asked to do. */
+import type { AnyProjection } from "../../projections/define-projection.js";
+import type { DefinedAreas } from "../../projections/event-of.js";
+import type { EventDefinitions } from "../journal/define-events.js";
 import { parseVerifierKeys } from "../journal/note.js";
 import type { VerifierKey } from "../journal/note-keys.js";
 import type { RawReader } from "../journal/raw-reader.js";
 import { parseTime } from "../kernel/clock.js";
 import { invalid } from "../kernel/errors.js";
 import { checkBoolean, checkMembers, checkSignal, isList, parseInteger } from "../kernel/members.js";
+import { builtinProjections } from "./deep.js";
 import type { StartRangeWorkers } from "./ranges.js";
 import type { VerifyLevel } from "./report.js";
 
@@ -19,6 +23,11 @@ export interface VerifyProgress {
 export interface VerifyOptions {
   /** Default `full`. */
   readonly level?: VerifyLevel;
+  /** Level `deep`: the projections whose tables are to be compared, beside those of this package. A table of any other is
+   *  listed as not checked. */
+  readonly projections?: readonly AnyProjection[];
+  /** Level `deep`: the definitions of the events that they fold, for upcasting. */
+  readonly events?: readonly EventDefinitions[];
   /** Checkpoints that were kept outside the ledger, signed notes or their three lines alone. They alone show that its tail
    *  was not cut, and that it was not written anew as a whole. Level `quick` looks at their size and signatures only. */
   readonly from?: string | readonly string[];
@@ -45,6 +54,8 @@ export interface VerifyOptions {
 /** Options that were checked, with their defaults. */
 export interface Settings {
   readonly level: VerifyLevel;
+  readonly projections: readonly AnyProjection[];
+  readonly areas: DefinedAreas;
   readonly from: readonly string[];
   readonly keys: readonly VerifierKey[];
   readonly requireAnchor: boolean;
@@ -58,6 +69,8 @@ export interface Settings {
 
 export const verifyOptionNames: readonly string[] = [
   "level",
+  "projections",
+  "events",
   "from",
   "keys",
   "requireAnchor",
@@ -74,6 +87,8 @@ export function parseVerifyOptions(options: VerifyOptions): Settings {
   checkMembers(options, "options", verifyOptionNames);
   const {
     level = "full",
+    projections = [],
+    events = [],
     from = [],
     keys = [],
     requireAnchor,
@@ -84,7 +99,8 @@ export function parseVerifyOptions(options: VerifyOptions): Settings {
     now,
     workers = null,
   } = options;
-  if (level !== "quick" && level !== "full") throw invalid("options.level", '"quick" or "full"', level);
+  if (level !== "quick" && level !== "full" && level !== "deep")
+    throw invalid("options.level", '"quick", "full" or "deep"', level);
   checkBoolean(evidence, "options.evidence");
   checkBoolean(requireAnchor, "options.requireAnchor");
   if (onProgress !== undefined && typeof onProgress !== "function")
@@ -94,6 +110,8 @@ export function parseVerifyOptions(options: VerifyOptions): Settings {
     throw invalid("options.workers", "a function that starts workers", workers);
   return {
     level,
+    projections: parseProjections(projections),
+    areas: parseAreas(events),
     from: parseNotes(from),
     keys: parseVerifierKeys(keys, "options.keys"),
     requireAnchor: requireAnchor ?? false,
@@ -104,6 +122,33 @@ export function parseVerifyOptions(options: VerifyOptions): Settings {
     now: now === undefined ? null : parseTime(now, "options.now"),
     workers,
   };
+}
+
+function parseProjections(projections: readonly AnyProjection[]): readonly AnyProjection[] {
+  const path = "options.projections";
+  if (!isList(projections)) throw invalid(path, "a list of projections made by defineProjection", projections);
+  const names = new Set(builtinProjections.map(({ name }) => name));
+  const known = new Set<string>();
+  for (const projection of projections) {
+    if (!(projection?.on instanceof Map)) throw invalid(path, "projections made by defineProjection", projection);
+    const { name, version } = projection;
+    if (names.has(name)) throw invalid(path, "a name that this package does not use itself", name);
+    if (known.has(`${name}@${version}`)) throw invalid(path, "one of each name and version", `${name}@${version}`);
+    known.add(`${name}@${version}`);
+  }
+  return [...projections];
+}
+
+function parseAreas(events: readonly EventDefinitions[]): DefinedAreas {
+  const path = "options.events";
+  if (!isList(events)) throw invalid(path, "a list of definitions made by defineEvents", events);
+  const areas = new Map<string, EventDefinitions>();
+  for (const definitions of events) {
+    if (!(definitions?.events instanceof Map)) throw invalid(path, "definitions made by defineEvents", definitions);
+    if (areas.has(definitions.area)) throw invalid(path, "one definition an area", definitions.area);
+    areas.set(definitions.area, definitions);
+  }
+  return areas;
 }
 
 function parseNotes(from: string | readonly string[]): readonly string[] {

@@ -4,8 +4,9 @@
 import type { EvidenceFile } from "../journal/raw-reader.js";
 import type { CheckName, Finding, FindingCode } from "./findings.js";
 
-/** How much is verified. `quick`: the store, the first entry and the last 256; `full`: everything. @public */
-export type VerifyLevel = "quick" | "full";
+/** How much is verified. `quick`: the store, the first entry and the last 256; `full`: all that is evidence; `deep`: that,
+ *  receipts, and what is derived from events, which are folded anew. @public */
+export type VerifyLevel = "quick" | "full" | "deep";
 
 /** `OK`: everything that was checked is as it must be. `TAMPERED`: stored facts were changed. `CORRUPT`: the store does not
  *  hold together. `DERIVED`: the journal itself is in order, and something that is derived from it and stored beside it is
@@ -66,6 +67,10 @@ export interface VerifyReport {
     readonly causes: number;
     /** Checkpoints, given and stored, that were compared. */
     readonly checkpoints: number;
+    /** Level `deep`: receipts in the journal; tables, and documents in them, that were held against what the events fold to. */
+    readonly receipts: number;
+    readonly tables: number;
+    readonly documents: number;
   };
   /** Up to where a checkpoint given from outside vouches for the journal, and how many entries rest on the file alone. */
   readonly anchored: Anchored;

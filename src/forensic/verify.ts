@@ -1,14 +1,17 @@
 /** Is a journal intact? Reads stored rows through the raw reader port and trusts nothing but the format.
  *  Invariants: it writes nothing; it shares the format code with the writer and nothing else; what the store itself says
  *  is wrong comes before any verdict on content; a damaged page ends the reading, never the report. */
+import { isUtf8 } from "node:buffer";
 import { invariant, LedgerError } from "../kernel/errors.js";
 import { abandon } from "../kernel/promises.js";
+import type { EntryFields } from "../journal/entry.js";
 import type { RawEntry, RawProblem, RawReader } from "../journal/raw-reader.js";
 import { Checkpoints } from "./checkpoints.js";
 import type { JournalRead } from "./checkpoints.js";
 import { conclude } from "./conclude.js";
 import type { Checked } from "./conclude.js";
 import { ContentTable } from "./contents.js";
+import { DeepCheck } from "./deep.js";
 import { Explainer } from "./explain.js";
 import { lastPosition } from "./extent.js";
 import { Findings } from "./findings.js";
@@ -47,10 +50,9 @@ export async function verify(reader: RawReader, options: VerifyOptions = {}): Pr
 /** With the help that there is, and again without it where that does not get through. */
 async function check(reader: RawReader, settings: Settings): Promise<Checked> {
   const { level, workers: start } = settings;
-  const isFull = level === "full";
   // Asked for whoever wants it or not: what SQLite says of a page that is destroyed depends on what was read before it.
-  const size = isFull ? await sizeOf(reader) : 0;
-  const workers = isFull && !reader.copied ? (start?.(size) ?? null) : null;
+  const size = level === "quick" ? 0 : await sizeOf(reader);
+  const workers = level === "full" && !reader.copied ? (start?.(size) ?? null) : null;
   try {
     const checked = workers === null ? null : await new Verification(reader, settings, size).run(workers);
     if (checked !== null) return checked;
@@ -93,6 +95,7 @@ class Verification {
   private readonly parts: PassParts;
   private readonly journal: JournalEvents;
   private readonly checkpoints: Checkpoints;
+  private readonly deep: DeepCheck | null;
   private state: PassState;
   private explainer: Explainer;
   private size: number;
@@ -108,10 +111,11 @@ class Verification {
     this.settings = settings;
     this.findings = findings;
     this.size = size;
-    const contents = new ContentTable(findings, settings.level === "full" ? 1 : null);
+    const contents = new ContentTable(findings, settings.level === "quick" ? null : 1);
     this.parts = { reader, findings, streams: new StreamTable(reader, findings), types: new TypeTable(), contents };
     this.journal = new JournalEvents(findings, contents);
     this.checkpoints = new Checkpoints(reader, findings, settings.from, settings.keys);
+    this.deep = settings.level === "deep" ? new DeepCheck(reader, findings, settings) : null;
     this.state = this.startAt(0);
     this.explainer = new Explainer(this.state, this.journal);
   }
@@ -140,8 +144,8 @@ class Verification {
     }
     if (this.findings.total("FAIL") > 0) this.addProblems(await this.reader.problems("all"), problems);
     const { state, parts, journal, checkpoints, size, settings } = this;
-    const { roots, root, nodes } = this;
-    return { settings, size, entries: this.checked, state, parts, journal, checkpoints, roots, root, nodes };
+    const { roots, root, nodes, deep } = this;
+    return { settings, size, entries: this.checked, state, parts, journal, checkpoints, deep, roots, root, nodes };
   }
 
   private addProblems(problems: readonly RawProblem[], known: readonly RawProblem[]): void {
@@ -184,6 +188,7 @@ class Verification {
   private async full(ranges: RangePass | null): Promise<boolean> {
     const { streams, types, contents } = this.parts;
     await streams.load();
+    await this.deep?.load();
     const tree = new TreeWalk(0, await this.checkpoints.sizes());
     this.state = this.startAt(0, tree);
     this.explainer = new Explainer(this.state, this.journal);
@@ -200,6 +205,12 @@ class Verification {
       (done) => this.progress("contents", done, contents.count),
     );
     await this.compareTree(tree);
+    await this.deep?.finish({
+      size: this.state.next,
+      id: (position) => this.idAt(position),
+      locate: (position) => this.locate(position),
+      again: (take, end) => this.again(take, end),
+    });
     return true;
   }
 
@@ -282,7 +293,8 @@ class Verification {
     const { signal } = this.settings;
     if (signal?.aborted === true) throw stoppedBy(signal);
     try {
-      return await this.reader.entries(after < 0 ? null : after, limit);
+      const rows = await this.reader.entries(after < 0 ? null : after, limit, this.deep !== null);
+      return this.deep === null ? rows : rows.map(withText);
     } catch (error) {
       if (isDamage(error) && limit > 1) return null;
       throw error;
@@ -291,8 +303,41 @@ class Verification {
 
   private async check(rows: readonly RawEntry[]): Promise<void> {
     const prover = new Prover(this.state);
-    for (const row of rows) if (!prover.prove(row)) await this.explainer.explain(row);
+    for (const row of rows) {
+      const { next } = this.state;
+      const proved = prover.prove(row);
+      if (!proved) await this.explainer.explain(row);
+      if (this.deep !== null) this.fold(this.deep, row, proved, next);
+    }
     this.checked += rows.length;
+    await this.deep?.turn();
+  }
+
+  /** Hands an entry that is right over to whoever folds. */
+  private fold(deep: DeepCheck, row: RawEntry, proved: boolean, position: number): void {
+    if (proved && !deep.concerns(this.parts.types.numbered(row.type)!.name)) return; // the cheap step has found its type
+    if (!proved && this.findings.ofCheck("bytes", "FAIL") + this.findings.ofCheck("chain", "FAIL") > 0)
+      deep.breakAt(position);
+    const fields = deep.brokenAt === null ? fieldsOf(row) : null;
+    if (fields !== null && deep.concerns(fields.type)) deep.take(fields);
+  }
+
+  /** Reads the entries up to one once more. */
+  private async again(take: (fields: EntryFields) => void, end: number): Promise<void> {
+    for (let after = -1; ;) {
+      const rows = (await this.reader.entries(after < 0 ? null : after, rowsPerRead)).map(withText);
+      for (const row of rows) {
+        const fields = row.seq === ++after && after < end ? fieldsOf(row) : null;
+        if (fields === null) return;
+        take(fields);
+      }
+      if (rows.length < rowsPerRead) return;
+    }
+  }
+
+  private async idAt(position: number): Promise<string | null> {
+    const [row] = await this.reader.entries(position === 0 ? null : position - 1, 1);
+    return row?.seq === position && typeof row.id === "string" ? row.id : null;
   }
 
   private checkEnd(): void {
@@ -339,4 +384,16 @@ class Verification {
 
 function isDamage(error: unknown): error is LedgerError {
   return error instanceof LedgerError && error.code === "STORE_DAMAGED";
+}
+
+/** A row whose bytes are text, with the text. */
+function withText(row: RawEntry): RawEntry {
+  return row.entry instanceof Uint8Array && isUtf8(row.entry)
+    ? { ...row, entry: Buffer.from(row.entry).toString() }
+    : row;
+}
+
+/** What the text of a sound entry says; null when it is none. */
+function fieldsOf({ entry }: RawEntry): EntryFields | null {
+  return typeof entry === "string" ? (JSON.parse(entry) as EntryFields) : null; // it was checked
 }

@@ -2,8 +2,9 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { findingKinds, formatReport } from "../../src/forensic/index.js";
-import { emptyRows } from "../../src/testing/array-raw-reader.js";
+import { defineProjection } from "../../projections/define-projection.js";
+import { findingKinds, formatReport, verify } from "../../src/forensic/index.js";
+import { arrayRawReader, emptyRows } from "../../src/testing/array-raw-reader.js";
 import type { RawRows } from "../../src/testing/array-raw-reader.js";
 import { codesOf, verifyRows } from "./journal.js";
 
@@ -11,10 +12,25 @@ const folder = new URL("../../fixtures/corrupt/", import.meta.url);
 const names = readdirSync(folder).sort();
 
 /** The hash of all of them, name by name. It changes when a fixture is added, and must not change otherwise. */
-const evidence = "1748a9bb10d489b7a0fd0d7f58e20171dd10eed4601cb40f2f69088bb4813cf4";
+const evidence = "cdef59570e499f63c792f07b7f0643125ff53121e840c183868dc300b76d0823";
+
+/** The projections of the fixtures: they fold what was once written, and so never change. */
+const counters = defineProjection<{ n: number }>()({
+  name: "counters",
+  version: 1,
+  indexes: { n: ({ n }) => [n] },
+  on: { "counter.raised": { key: ({ stream }) => stream, apply: (counter) => ({ n: (counter?.n ?? 0) + 1 }) } },
+});
+const dice = defineProjection<{ n: number }>()({
+  name: "dice",
+  version: 1,
+  on: { "die.thrown": { key: ({ stream }) => stream, apply: () => ({ n: Math.random() }) } },
+});
 
 interface Expected {
   readonly fault: string;
+  /** Default `full`. */
+  readonly level?: "deep";
   /** Checkpoints from outside, and keys, that verify is given. */
   readonly from?: readonly string[];
   readonly keys?: readonly string[];
@@ -52,7 +68,9 @@ describe("fixtures/corrupt", () => {
   test.each(names)("%s", async (name) => {
     const { expected, rows } = read(name);
     const { from = [], keys = [] } = expected;
-    const report = await verifyRows(rows, { from, keys });
+    const report = await (expected.level === "deep"
+      ? verify(arrayRawReader(rows), { level: "deep", projections: [counters, dice], from, keys })
+      : verifyRows(rows, { from, keys }));
 
     expect(codesOf(report)).toEqual(expected.findings);
     expect(report).toMatchObject({

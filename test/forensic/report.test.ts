@@ -288,7 +288,7 @@ describe("quick", () => {
 
 describe("options", () => {
   test.each([
-    [{ level: "deep" }, "options.level"],
+    [{ level: "deeper" }, "options.level"],
     [{ findingsMax: 0 }, "options.findingsMax"],
     [{ findingsMax: 1.5 }, "options.findingsMax"],
     [{ now: Number.NaN }, "options.now"],
