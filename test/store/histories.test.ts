@@ -197,6 +197,8 @@ test("every durable step is named, in the order in which the adapter takes them"
   const transaction = await begin(store);
   await append(transaction, { streams: Array<string>(256).fill("a/1"), contents: ["one"] });
   await transaction.erase([1], 0);
+  const table = await transaction.addProjection(projection);
+  await transaction.putDocuments(table, [{ key: "a", seq: 0, text: "{}", indexes: [] }]);
   await transaction.putCheckpoint({ size: 1, note: "a note" });
   await transaction.commit();
   await store.scrub();
@@ -212,8 +214,28 @@ test("every durable step is named, in the order in which the adapter takes them"
   expect(seen).toEqual([...durableSteps]);
 });
 
+const projection = {
+  name: "thing",
+  version: 1,
+  indexes: [],
+  status: "following",
+  position: -1,
+  entryId: null,
+  error: null,
+} as const;
 const moments = ["before", "after"] as const;
-const inTransaction = ["begin", "contents", "entries", "streams", "nodes", "erase", "operational", "commit"] as const;
+const inTransaction = [
+  "begin",
+  "contents",
+  "entries",
+  "streams",
+  "nodes",
+  "erase",
+  "projections",
+  "documents",
+  "operational",
+  "commit",
+] as const;
 
 test.each(inTransaction.flatMap((each) => moments.map((moment) => [moment, each] as const)))(
   "a failure %s %s leaves the journal before or after the transaction, and the store goes on",
@@ -232,6 +254,9 @@ test.each(inTransaction.flatMap((each) => moments.map((moment) => [moment, each]
         const transaction = await begin(store);
         try {
           await append(transaction, { streams: Array<string>(256).fill("b/1"), contents: ["two"], erase: [1] });
+          const table = await transaction.addProjection(projection);
+          await transaction.putDocuments(table, [{ key: "a", seq: 0, text: "{}", indexes: [] }]);
+          await transaction.putFolded({ position: 256, entryId: "0".repeat(64), tables: [table] });
           await transaction.putCheckpoint({ size: 2, note: "a note" });
           await transaction.commit();
           return null;
@@ -251,6 +276,10 @@ test.each(inTransaction.flatMap((each) => moments.map((moment) => [moment, each]
         ]);
         expect(await reads.nodes(1, 0, 10)).toHaveLength(committed ? 1 : 0);
         expect(await reads.checkpoints(null, 10)).toHaveLength(committed ? 1 : 0);
+        expect((await reads.folded())?.position).toBe(committed ? 256 : undefined);
+        const [table] = await reads.projections();
+        expect(table?.id).toBe(committed ? 1 : undefined);
+        if (table !== undefined) expect(await reads.documentsByKey(table.id, null, 10)).toHaveLength(1);
       });
       await write(store, { streams: Array<string>(256).fill("b/1"), contents: ["three"] });
       expect(await readAll(store)).toHaveLength(committed ? 513 : 257);
