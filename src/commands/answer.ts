@@ -1,5 +1,6 @@
 /** What a command answers: events that happened, or why not. Both are values; nothing is done by making one. */
 import { invalid } from "../kernel/errors.js";
+import { refusalMessageUnitsMax } from "../kernel/limits.js";
 import { checkBoolean, checkMembers, checkObject, isList } from "../kernel/members.js";
 import { parseCode } from "../kernel/names.js";
 import { abandon, isThenable } from "../kernel/promises.js";
@@ -35,7 +36,7 @@ export type CommandAnswer<Result = unknown> = Accepted<Result> | Refused;
 
 /** More about a refusal. @public */
 export interface RefuseOptions {
-  /** A sentence with what was expected and what was found. Default: the code. */
+  /** A sentence with what was expected and what was found; cut behind 1,024 units. Default: the code. */
   readonly message?: string;
   /** May the same command be accepted later without anything being changed about it? Then no receipt is kept of the refusal.
    *  Default: true for `RATE_LIMITED`, `PAUSED`, `NOT_READY` and `SLOT_TAKEN`. */
@@ -67,9 +68,16 @@ export function refuse(
   checkObject(details, "refuse details", "an object");
   checkMembers(options, "refuse options", ["message", "transient"]);
   const { message = code, transient = transientCodes.has(code) } = options;
-  if (typeof message !== "string") throw invalid("refuse options.message", "a string", message);
+  if (typeof message !== "string" || !message.isWellFormed())
+    throw invalid("refuse options.message", "a string without lone surrogates", message);
   checkBoolean(transient, "refuse options.transient");
-  return { type: "refused", code, details, message, transient };
+  return { type: "refused", code, details, message: cut(message), transient };
+}
+
+/** A receipt may keep it; a longer message is cut, for it must not stand in the way of what it says. */
+function cut(message: string): string {
+  if (message.length <= refusalMessageUnitsMax) return message;
+  return `${message.slice(0, refusalMessageUnitsMax - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
 /** Checks what a `decide` returned, whoever made it. */

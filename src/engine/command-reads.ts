@@ -85,7 +85,10 @@ const refusing: ReadonlySet<string> = new Set([
 ]);
 
 /** Tells what a table answers to the command that reads it, and to nobody else, from a failure of the store. */
-function noteUnready(projection: AnyProjection, { unready }: ReadGround): (error: unknown) => boolean {
+export function noteUnready(
+  projection: AnyProjection,
+  { unready }: Pick<ReadGround, "unready">,
+): (error: unknown) => boolean {
   return (error) => {
     if (!(error instanceof LedgerError) || !refusing.has(error.code)) return false;
     if (error.code === "NOT_READY") unready.add(projection);

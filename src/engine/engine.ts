@@ -2,7 +2,7 @@
  *  Invariant: no read creates, migrates or repairs anything. */
 import { invalid, LedgerError } from "../kernel/errors.js";
 import type { Clock } from "../kernel/clock.js";
-import type { Projection } from "../../projections/define-projection.js";
+import type { AnyProjection, Projection } from "../../projections/define-projection.js";
 import { checkObject } from "../kernel/members.js";
 import { Content, contentDigest, isContentReference, type ContentReference } from "../journal/content.js";
 import type { Checkpoint } from "../journal/checkpoint.js";
@@ -10,12 +10,13 @@ import type { JournalOpened, RandomBytes } from "../journal/events/journal.js";
 import type { SignerKey } from "../journal/note-keys.js";
 import type { RawReader } from "../journal/raw-reader.js";
 import type { Store } from "../journal/store.js";
-import type { AnyProjection } from "../../projections/define-projection.js";
+import { receipts } from "../../projections/receipt.js";
 import type { Areas } from "./areas.js";
 import type { Commands } from "./commands.js";
 import type { ExecuteOptions } from "./execution.js";
 import { prepareCommands } from "./prepare-commands.js";
 import type { PreparedCall } from "./prepare-commands.js";
+import { ReceiptOfCall } from "./call-receipt.js";
 import { QueuedCommands } from "./queued-commands.js";
 import type { CallAnswer } from "./queued-commands.js";
 import { Checkpoints } from "./checkpoints.js";
@@ -162,19 +163,19 @@ export class Engine {
     this.checkOpen();
     this.checkWritable();
     const call = prepareCommands(wishes, options, this.options);
-    // Receipts come next; until then an id would promise what is not kept.
-    if (call.id !== null) throw invalid("options.id", "absent: receipts are not there yet", call.id);
-    return this.carryOut(call);
+    // As a rule the next batch brings the table of receipts up, and nothing waits.
+    if (call.id !== null) this.options.catalogue.tableOf(receipts).wanted = true;
+    return this.carryOut(call, call.id === null ? null : new ReceiptOfCall(call, call.id));
   }
 
   /** A command that reads a table that is behind is decided when it was brought up. */
-  private async carryOut(call: PreparedCall): Promise<CallAnswer> {
+  private async carryOut(call: PreparedCall, receipt: ReceiptOfCall | null): Promise<CallAnswer> {
     for (;;) {
       const { areas, dedupe } = this.options;
       const unready = new Set<AnyProjection>();
       try {
         return await this.writer.submit<CallAnswer>(
-          (settle) => new QueuedCommands(call, { areas, dedupe, unready }, null, settle),
+          (settle) => new QueuedCommands(call, { areas, dedupe, unready }, receipt, settle),
         );
       } catch (error) {
         const building = unready.size === 0 ? undefined : this.builds.ready([...unready]);

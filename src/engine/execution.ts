@@ -26,6 +26,9 @@ export type Told<Result> = Result extends ContentValue
 export interface Executed extends AppendResult {
   /** Is it the answer of an earlier execution with the same id? */
   readonly adopted: boolean;
+  /** That of an adopted one when its salt was erased with a content that it recorded: then the id alone decides, and nobody
+   *  knows any more whether the command was the same. */
+  readonly fingerprint?: "erased";
 }
 
 /** What an executed command became. @public */

@@ -1,6 +1,6 @@
 /** What a batch knows of the journal before it decides: read in lists, outside the deciding itself, so that deciding is
  *  plain code without waiting. Most appends need no read at all: the heads of busy streams are remembered. */
-import type { ContentRow, StoredContent, StoreReads, StreamHead } from "../journal/store.js";
+import type { ContentRow, StoredContent, StoredEntry, StoreReads, StreamHead } from "../journal/store.js";
 import type { StreamHeads } from "./stream-heads.js";
 
 /** Keys into the journal, for reads in lists. */
@@ -57,6 +57,11 @@ export class Known {
 
   contentByPlain(plain: string): ContentRow | null {
     return this.plains.get(plain) ?? null;
+  }
+
+  /** Stored entries from a position on; what the batch has staged since is not among them. */
+  entries(from: number, limit: number): Promise<readonly StoredEntry[]> {
+    return this.reads.entries(from, limit);
   }
 
   private async read({ touched, lookups }: Needs): Promise<void> {

@@ -57,6 +57,8 @@ export interface PreparingCommands {
 
 const optionNames = ["id", "client", "actor", "cause", "correlation", "meta", "require", "signal"];
 const seedBytes = 32;
+/** What the entry and the salt of a receipt weigh in the queue. */
+const receiptWeight = 1_000;
 
 /** Checks and encodes an execution, or throws what is wrong with it. */
 export function prepareCommands(
@@ -90,7 +92,7 @@ export function prepareCommands(
     cause,
     signal: options.signal,
     seed: randomBytes(seedBytes),
-    weight: prepared.reduce((sum, command) => sum + weigh(command), 0),
+    weight: prepared.reduce((sum, command) => sum + weigh(command), id === null ? 0 : receiptWeight),
   };
 }
 

@@ -43,9 +43,12 @@ export interface RefusedCall {
 
 /** What a call with an id needs around its deciding. */
 export interface CallReceipt {
-  /** Under the lock, before anything is decided: what became of the first call with this id; null when this is the first.
-   *  What it throws refuses the call, but for a `StoreFailure`. */
-  find(batch: Batch): Promise<{ readonly answer: CallAnswer } | { readonly error: unknown } | null>;
+  /** Under the lock, before anything is decided: what this call is answered because of the first one with its id; null when
+   *  this is the first. What it throws refuses the call, but for a `StoreFailure`. */
+  find(
+    batch: Batch,
+    unready: Set<AnyProjection>,
+  ): Promise<{ readonly answer: CallAnswer } | { readonly error: LedgerError } | null>;
   /** The event that says what became of it: the last of its tx, or a refusal's only one. */
   event(outcome: AcceptedCall | RefusedCall, mint: Mint): PreparedEvent;
 }
@@ -102,8 +105,10 @@ export class QueuedCommands implements Queued {
   }
 
   private async outcome(batch: Batch): Promise<Decided> {
-    const first = this.receipt === null ? null : await this.receipt.find(batch);
-    if (first !== null && "error" in first) return first;
+    const first = this.receipt === null ? null : await this.receipt.find(batch, this.deciding.unready);
+    // Told after the commit, for the first call may be in this batch; what happens to it happens to this one.
+    if (first !== null && "error" in first)
+      return { staged: { count: 0, answer: () => this.settle.reject(first.error) } };
     if (first !== null) return { staged: this.answering(first.answer, 0) };
     const tx = batch.open();
     const outcome = await this.run(batch, tx);
