@@ -1,9 +1,14 @@
 /** A small area to project, and what is stored of its tables. */
 import { defineProjection } from "../../projections/define-projection.js";
 import type { AnyProjection, Projection } from "../../projections/define-projection.js";
+import { BulkTable } from "../../projections/bulk.js";
+import { eventOf } from "../../projections/event-of.js";
+import { indexKeys } from "../../projections/reducer.js";
+import { expect } from "vitest";
 import type { Ledger, NewEvent, Store } from "../../src/index.js";
 import type { FoldedMark, ProjectionRow } from "../../src/journal/documents.js";
 import { withSnapshot } from "../../src/engine/snapshot.js";
+import { decodeStored } from "../../src/journal/stored.js";
 
 export interface Account {
   owner: string;
@@ -85,5 +90,43 @@ export async function storedTable(
       listed: row !== null && mark?.tables.includes(row.id) === true,
       documents: Object.fromEntries(stored.map(({ key, text }) => [key, JSON.parse(text) as unknown])),
     };
+  });
+}
+
+/** Holds every table that is stored to the fold of the journal up to where it says that it stands, and its indexes to its
+ *  documents. */
+export async function expectTables(store: Store, projections: readonly AnyProjection[]): Promise<void> {
+  await withSnapshot(store, async (reads) => {
+    const mark = await reads.folded();
+    const entries = (await reads.entries(0, 1_000_000)).map((entry) => decodeStored(entry).fields);
+    for (const row of await reads.projections()) {
+      const projection = projections.find(({ name, version }) => name === row.name && version === row.version);
+      if (projection === undefined) continue;
+      const isListed = mark?.tables.includes(row.id) === true;
+      const position = isListed ? mark.position : row.position;
+      const table = new BulkTable(projection);
+      for (const fields of entries) {
+        if (fields.seq > position) break;
+        const event = eventOf(fields, new Map());
+        if ("unknown" in event) table.foldUnknown(event);
+        else table.fold(event);
+      }
+      const stored = await reads.documentsByKey(row.id, null, 1_000_000);
+      const found = new Map(stored.map(({ key, text }) => [key, JSON.parse(text) as unknown]));
+      const name = `${row.name} ${row.version} at ${position}`;
+      expect([name, table.error]).toEqual([name, null]);
+      expect([name, found]).toEqual([name, new Map([...table.documents()].sort(([a], [b]) => (a < b ? -1 : 1)))]);
+      if (row.status === "failed") expect([name, isListed]).toEqual([name, false]);
+      for (const [index] of row.indexes.entries()) {
+        const range = { index, from: new Uint8Array(), to: null, reverse: false, limit: 1_000_000 };
+        const inIndex = (await reads.documentsByIndex(row.id, range)).map(({ key, at }) => [key, Buffer.from(at)]);
+        const expected = [...table.documents()]
+          .map(([key, document]) => [key, indexKeys(projection, document, key)[index]!] as const)
+          .filter(([, at]) => at !== null)
+          .sort(([, a], [, b]) => Buffer.compare(a, b))
+          .map(([key, at]) => [key, Buffer.from(at)]);
+        expect([name, index, inIndex]).toEqual([name, index, expected]);
+      }
+    }
   });
 }

@@ -1,0 +1,140 @@
+/** Any history, by programs of different versions that take turns on one store: every stored table is at any time the fold of
+ *  the journal up to where it says that it stands, and every read is the fold of all there is. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { replay } from "../../projections/replay.js";
+import type { Ledger, Store } from "../../src/index.js";
+import { describeStores, open } from "./fixture.js";
+import { accounts, append, closed, counts, expectTables, moved, opened } from "./tables.js";
+import type { Account } from "./tables.js";
+
+const long = process.env["RUNLEDGER_LONG"] !== undefined;
+const runs = (count: number): { readonly numRuns: number } => ({ numRuns: long ? count : Math.max(5, count / 10) });
+
+const [one, two] = [accounts(), accounts({ version: 2 })];
+const programs = {
+  old: { projections: [one, counts], cacheDocuments: 4 },
+  new: { projections: [two] },
+  counting: { projections: [counts] },
+  plain: {},
+  same: { projections: [one, counts], cacheDocuments: 0 },
+} as const;
+type Program = keyof typeof programs;
+
+type Step =
+  | {
+      readonly do: "append";
+      readonly account: string;
+      readonly events: readonly ("open" | "move" | "close" | "other")[];
+    }
+  | { readonly do: "many"; readonly count: number; readonly concerns: boolean }
+  | { readonly do: "read"; readonly account: string }
+  | { readonly do: "refused" }
+  | { readonly do: "reopen" };
+
+const account = fc.constantFrom("a", "b", "c", "d");
+const steps = fc.array(
+  fc.tuple(
+    fc.constantFrom<Program>("old", "new", "counting", "plain", "same"),
+    fc.oneof(
+      {
+        weight: 6,
+        arbitrary: fc.record({
+          do: fc.constant("append" as const),
+          account,
+          events: fc.array(fc.constantFrom("open" as const, "move", "move", "close", "other"), {
+            minLength: 1,
+            maxLength: 5,
+          }),
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          do: fc.constant("many" as const),
+          count: fc.constantFrom(200, 300, 1_100),
+          concerns: fc.boolean(),
+        }),
+      },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant("read" as const), account }) },
+      { weight: 1, arbitrary: fc.constant({ do: "refused" as const }) },
+      { weight: 1, arbitrary: fc.constant({ do: "reopen" as const }) },
+    ),
+  ),
+  { minLength: 1, maxLength: 30 },
+);
+
+async function take(ledger: Ledger, program: Program, step: Exclude<Step, { do: "reopen" }>): Promise<void> {
+  switch (step.do) {
+    case "append": {
+      const events = step.events.map((event, index) =>
+        event === "open"
+          ? opened(step.account, `owner ${index}`)
+          : event === "move"
+            ? moved(step.account, 40 + index)
+            : event === "close"
+              ? closed(step.account)
+              : { type: "other.happened" },
+      );
+      await append(ledger, step.account, ...events);
+      return;
+    }
+    case "many": {
+      const event = step.concerns ? moved("a", 1) : { type: "other.happened" };
+      await append(ledger, "a", ...Array.from({ length: step.count }, () => event));
+      return;
+    }
+    case "refused":
+      await expect(ledger.append("account/a", [opened("a")], { expected: 1_000_000 })).rejects.toMatchObject({
+        code: "REVISION_CONFLICT",
+      });
+      return;
+    case "read": {
+      if (program === "plain") return;
+      if (program === "counting") return expectCounts(ledger);
+      const projection = program === "new" ? two : one;
+      const whole = (await replay([projection], await ledger.read().toArray())).projection(projection);
+      const read = ledger.projection<Account>(projection);
+      expect(await read.get(step.account)).toEqual(whole.get(step.account));
+      expect(await read.digest()).toEqual(whole.digest());
+      const query = { index: "rich", order: "desc" } as const;
+      expect((await read.find(query)).documents).toEqual(whole.find(query).documents);
+    }
+  }
+}
+
+async function expectCounts(ledger: Ledger): Promise<void> {
+  const whole = (await replay([counts], await ledger.read().toArray())).projection(counts);
+  expect(await ledger.projection(counts).digest()).toEqual(whole.digest());
+}
+
+async function run(store: Store, history: readonly (readonly [Program, Step])[]): Promise<void> {
+  const ledgers = new Map<Program, Ledger>();
+  for (const [program, step] of history) {
+    if (step.do === "reopen") {
+      await ledgers.get(program)?.close();
+      ledgers.delete(program);
+      continue;
+    }
+    const ledger = ledgers.get(program) ?? (await open(store, programs[program]));
+    ledgers.set(program, ledger);
+    await take(ledger, program, step);
+    await expectTables(store, [one, two, counts]);
+  }
+  for (const [program, ledger] of ledgers) await take(ledger, program, { do: "read", account: "a" });
+  for (const ledger of ledgers.values()) await ledger.close();
+  await expectTables(store, [one, two, counts]);
+}
+
+describeStores("any history of several programs", (_, openStoreOf) => {
+  test(
+    "leaves every table as the fold of what it says, and reads the fold of everything",
+    { timeout: 120_000 },
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(steps, async (history) => run(await openStoreOf(), history)),
+        runs(100),
+      );
+    },
+  );
+});
