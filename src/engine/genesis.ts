@@ -13,6 +13,7 @@ import type { EntryRow, Store, StoreTransaction } from "../journal/store.js";
 import { beginWithin, isBusy } from "./begin.js";
 import { withSnapshot } from "./snapshot.js";
 import { nextTime } from "./time.js";
+import { undo } from "./undo.js";
 
 /** What a journal begins with. */
 export interface Genesis {
@@ -65,10 +66,10 @@ export async function openJournal(options: GenesisOptions): Promise<JournalOpene
         await transaction.append([row], [], []);
         await transaction.commit();
       } else {
-        await transaction.rollback();
+        await undo(transaction);
       }
     } catch (error) {
-      await transaction.rollback();
+      await undo(transaction);
       await store.reset();
       const found = await readGenesis(store);
       if (found !== null) return accept(found, row.id, options);

@@ -1,6 +1,7 @@
 import { systemClock } from "../kernel/clock.js";
 import type { Store, StoreTransaction } from "../journal/store.js";
 import { beginWithin, isPassing, pause } from "./begin.js";
+import { undo } from "./undo.js";
 
 /** Writes operational rows, which are no part of the journal, in a small transaction of their own, asking again while the
  *  store is busy or away, for at most `timeoutMs`. What it writes may be written twice, or have been written although it throws:
@@ -20,7 +21,7 @@ export async function writeOperational<Result>(
       await store.maintain();
       return result;
     } catch (error) {
-      await transaction.rollback();
+      await undo(transaction);
       // What keeps it from starting afresh is told by the next `begin`.
       await store.reset().catch(() => {});
       if (!isPassing(error) || systemClock.monotonic() >= deadline) throw error;

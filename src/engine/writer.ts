@@ -19,6 +19,7 @@ import type { Decided, Queued, Settle } from "./queue.js";
 import { StreamHeads } from "./stream-heads.js";
 import type { TimeState } from "./time.js";
 import { completedNodes } from "./tree-nodes.js";
+import { undo } from "./undo.js";
 import type { Diagnostic } from "./types.js";
 
 export interface WriterOptions {
@@ -145,7 +146,7 @@ export class Writer {
         if (batch.entries.length > 0 || batch.documents.pending) {
           await write(transaction, batch);
           await transaction.commit();
-        } else await transaction.rollback();
+        } else await undo(transaction);
         this.adopt(batch);
         return { outcomes, position: lastOf(batch) };
       } catch (cause) {
@@ -159,7 +160,7 @@ export class Writer {
         const again = found.transaction;
         if (again === null) return { outcomes: inDoubt(outcomes, taken, batch, cause, found.cause), position: -1 };
         if (!isBusy(cause) || attempt >= retriesMax) {
-          await again.rollback();
+          await undo(again);
           return { outcomes: failed(outcomes, taken, cause), position: -1 };
         }
         this.options.onEvent({ type: "retried", commands: taken.length, cause });
@@ -175,7 +176,7 @@ export class Writer {
     transaction: StoreTransaction,
     batch: Batch | null,
   ): Promise<{ readonly committed: boolean; readonly transaction: StoreTransaction | null; readonly cause?: unknown }> {
-    await transaction.rollback();
+    await undo(transaction);
     this.forget();
     const deadline = monotonic() + this.options.busyTimeoutMs;
     for (;;) {
@@ -186,7 +187,7 @@ export class Writer {
         if (first === undefined) return { committed: false, transaction: again };
         const [stored] = await again.entriesAt([first.seq]);
         if (stored?.id !== first.id) return { committed: false, transaction: again };
-        await again.rollback();
+        await undo(again);
         return { committed: true, transaction: null };
       } catch (cause) {
         if (monotonic() >= deadline) return { committed: false, transaction: null, cause };
