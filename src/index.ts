@@ -61,6 +61,8 @@ export type { ProjectionReader } from "./engine/projector/reads.js";
 export type { ProjectionStatus } from "./engine/projector/status.js";
 export type { LedgerConsistencyProof, LedgerInclusionProof, ProveOptions } from "./engine/proofs.js";
 export type { Reading } from "./engine/reading.js";
+export type { Receipt } from "./engine/receipts.js";
+export type { RecordedRefusal } from "./journal/events/receipt.js";
 export { redactStrings } from "./engine/redact-strings.js";
 export type { Redact, RedactionPlace } from "./engine/redact.js";
 export type {

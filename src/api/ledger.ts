@@ -3,6 +3,7 @@ import type { Projection } from "../../projections/define-projection.js";
 import { verifyWorkersMax } from "../kernel/limits.js";
 import { checkMembers, isList, parseInteger } from "../kernel/members.js";
 import type { Content, ContentReference } from "../journal/content.js";
+import { clientDefault } from "../journal/events/receipt.js";
 import type { Command } from "../commands/define-command.js";
 import type { ExecuteListResult, ExecuteOptions, ExecuteResult } from "../engine/execution.js";
 import type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "../engine/checkpoints.js";
@@ -10,6 +11,7 @@ import type { Engine } from "../engine/engine.js";
 import type { LedgerConsistencyProof, LedgerInclusionProof, ProveOptions } from "../engine/proofs.js";
 import type { ProjectionReader } from "../engine/projector/reads.js";
 import type { Reading } from "../engine/reading.js";
+import type { Receipt } from "../engine/receipts.js";
 import type {
   AppendOptions,
   AppendResult,
@@ -74,8 +76,13 @@ export class Ledger {
   /** Executes a command, or a list of them as one: all or nothing, the later ones see what the earlier ones did. Resolves when
    *  it is durable; many callers share one commit. What a command refuses is thrown as a `LedgerError` with its code and
    *  details (for a list, with the `index` of the command); what its code throws is thrown as it is; neither leaves anything
-   *  behind, nor touches anybody else in the commit. Refusals of the engine are those of `append`, and
-   *  `PROJECTION_FAILED` and `NOT_READY` (a projection that it reads). */
+   *  behind, nor touches anybody else in the commit.
+   *
+   *  With an `id` it is carried out once: sent again by the same `client`, the same command is answered what it was answered
+   *  first, refusals too, marked `adopted`, and nothing is written. `IDEMPOTENCY_CONFLICT`: the id came with another command
+   *  or another input.
+   *
+   *  Refusals of the engine are those of `append`, and `PROJECTION_FAILED` and `NOT_READY` (a projection that it reads). */
   execute<Result>(command: Command<Result>, options?: ExecuteOptions): Promise<ExecuteResult<Result>>;
   execute<const Results extends readonly unknown[]>(
     commands: { readonly [Index in keyof Results]: Command<Results[Index]> },
@@ -89,6 +96,13 @@ export class Ledger {
     if (isList(wishes)) return answer;
     const { results, ...said } = answer;
     return { result: results[0], ...said };
+  }
+
+  /** What became of the command, or the list, that carried an id; null when there is no receipt of it: it was never sent, not
+   *  answered yet, or refused for the moment. It is kept as long as the journal. On a ledger that is open read-only,
+   *  `NOT_READY` when nobody has read or sent an id there since the last receipts. */
+  async receipt(id: string, client: string = clientDefault): Promise<Receipt | null> {
+    return this.engine.receipt(id, client);
   }
 
   /** The events of the whole journal in order, or what the filters let through, up to the head at the time it starts. */

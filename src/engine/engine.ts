@@ -42,6 +42,8 @@ import { QueuedBringUp } from "./queued-bring-up.js";
 import { QueuedErasure } from "./queued-erasure.js";
 import { readJournal, readOneStream } from "./reading.js";
 import type { Reading } from "./reading.js";
+import { findReceipt } from "./receipts.js";
+import type { Receipt } from "./receipts.js";
 import type { Redact } from "./redact.js";
 import { requireAtLeast, rolledBack } from "./rolled-back.js";
 import { withSnapshot } from "./snapshot.js";
@@ -231,6 +233,12 @@ export class Engine {
       views,
       run: (work) => this.run(work),
     });
+  }
+
+  /** What became of the call that carried an id. */
+  receipt(id: string, client: string): Promise<Receipt | null> {
+    const { store } = this.options;
+    return this.run(() => findReceipt(id, client, { store, documents: this.projection(receipts) }));
   }
 
   async content(reference: ContentReference): Promise<Content> {

@@ -5,16 +5,19 @@ import type { JsonValue } from "../kernel/canonical.js";
 import { contentDigest } from "../journal/content.js";
 import type { ContentReference } from "../journal/content.js";
 import { journalKind } from "../journal/events/journal.js";
-import { clientOf, parseReceipt, receiptType } from "../journal/events/receipt.js";
+import { clientOf, parseClient, parseCommandId, parseReceipt, receiptType } from "../journal/events/receipt.js";
 import type { ReceiptRecorded, RecordedRefusal } from "../journal/events/receipt.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { decodeStored } from "../journal/stored.js";
 import type { DecodedEntry } from "../journal/stored.js";
-import type { StoredContent, StoredEntry } from "../journal/store.js";
+import type { Store, StoredContent, StoredEntry } from "../journal/store.js";
 import { kindOf } from "../kernel/names.js";
+import { receiptKey } from "../../projections/receipt.js";
 import type { ReceiptPlace } from "../../projections/receipt.js";
 import type { Executed } from "./execution.js";
+import type { ProjectionReader } from "./projector/reads.js";
 import type { CallAnswer } from "./queued-commands.js";
+import { withSnapshot } from "./snapshot.js";
 
 /** Where receipts are read from: a snapshot, or a transaction with what its batch has staged. */
 export interface ReceiptSource {
@@ -85,6 +88,23 @@ export interface SameCall {
   readonly name: string | readonly string[];
   /** What the fingerprint covers. */
   readonly text: string;
+}
+
+/** The receipt of an id, as hosts see it; null when there is none. */
+export async function findReceipt(
+  id: string,
+  client: string,
+  { documents, store }: { readonly documents: ProjectionReader<ReceiptPlace>; readonly store: Store },
+): Promise<Receipt | null> {
+  const place = await documents.get(receiptKey(parseClient(client, "client"), parseCommandId(id, "id")));
+  if (place === null) return null;
+  return withSnapshot(store, async (reads) => {
+    const source = {
+      entries: (from: number, limit: number) => reads.entries(from, limit),
+      content: async (n: number) => (await reads.contents([n]))[0] ?? null,
+    };
+    return showReceipt(await readReceipt(place, source));
+  });
 }
 
 /** The refusal of a call that is another one than that of the receipt; null when it is the same. Once the salt is erased, the id

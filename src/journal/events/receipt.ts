@@ -15,7 +15,7 @@ export const receiptType = "receipt.recorded";
 /** The client of a command whose caller named none. */
 export const clientDefault = "default";
 
-/** Why a command was refused, as it was recorded. */
+/** Why a command was refused, as it was recorded. @public */
 export interface RecordedRefusal {
   readonly code: string;
   readonly details: JsonObject;
