@@ -209,11 +209,12 @@ class SqliteRawReader implements RawReader {
 
   async documents(table: number, after: string | Uint8Array | null, limit: number): Promise<readonly RawDocument[]> {
     return this.read(() => {
+      const none = damaged(this.location, `there is no table of documents ${table} as it must be`);
+      if (!Number.isSafeInteger(table) || table < 1) throw none; // what a row said that somebody changed
       try {
         return rawDocuments(this.tables, table, after, limit);
       } catch (cause) {
-        if (sqliteCode(cause) !== "SQLITE_ERROR") throw cause;
-        throw damaged(this.location, `there is no table of documents ${table} as it must be`);
+        throw sqliteCode(cause) === "SQLITE_ERROR" ? none : cause;
       }
     });
   }
