@@ -1,16 +1,15 @@
-/** The bulk driver: many events into the documents of many projections, without drafts. A reducer changes a copy of its
- *  document, which takes the document's place when it is in order and is dropped when it is not: so a projection stops with
- *  its documents as they were before the event that stopped it.
- *  Invariant: no two documents, no event and no constant of the host share a part that a reducer can change.
+/** The bulk driver: many events into the documents of many projections, which are changed in place, without drafts. Where one
+ *  stops, its documents are as they were before the event that stopped it (`working-document.ts`).
  *  Source: design section 7, decision 0018. */
 import { areaOf } from "../src/kernel/names.js";
 import type { AnyProjection } from "./define-projection.js";
-import { copyOf } from "./document.js";
 import type { UnknownEvent } from "./event-of.js";
 import type { ProjectionEvent } from "./event.js";
 import { failureOf, projectionFailed } from "./failure.js";
 import type { ProjectionFailure } from "./failure.js";
-import { changeBox, failed, keyOf, settleFold } from "./reducer.js";
+import { freezeDeep } from "./freeze.js";
+import { applied, checkIndexes, failed, keyOf } from "./reducer.js";
+import { WorkingDocument } from "./working-document.js";
 
 /** A document that was folded, or that there is none any more. */
 export interface BulkDocument {
@@ -19,10 +18,16 @@ export interface BulkDocument {
   readonly changed: number;
 }
 
+interface Row extends BulkDocument {
+  document: object | null;
+  changed: number;
+}
+
 /** One projection in a bulk fold. */
 export class BulkTable {
   readonly projection: AnyProjection;
-  private readonly rows = new Map<string, BulkDocument>();
+  private readonly rows = new Map<string, Row>();
+  private readonly working = new WorkingDocument();
   private stopped: Error | null = null;
 
   constructor(projection: AnyProjection) {
@@ -61,17 +66,22 @@ export class BulkTable {
 
   /** The document of a key, frozen; null when there is none. */
   get(key: string): object | null {
-    return this.rows.get(key)?.document ?? null;
+    const document = this.rows.get(key)?.document ?? null;
+    return document === null ? null : freezeDeep(document);
   }
 
   /** All documents, by key, in no order. */
   *documents(): IterableIterator<[key: string, document: object]> {
-    for (const [key, { document }] of this.rows) if (document !== null) yield [key, document];
+    for (const [key, { document }] of this.rows) if (document !== null) yield [key, freezeDeep(document)];
   }
 
   /** What changed since it was loaded; a document that is null was removed. */
   *changes(): IterableIterator<[key: string, row: BulkDocument]> {
-    for (const [key, row] of this.rows) if (row.changed >= 0) yield [key, row];
+    for (const [key, row] of this.rows) {
+      if (row.changed < 0) continue;
+      if (row.document !== null) freezeDeep(row.document);
+      yield [key, row];
+    }
   }
 
   /** Folds an event, unless the projection stopped; answers the key of the document that it changed, or null. */
@@ -79,7 +89,7 @@ export class BulkTable {
     if (this.stopped !== null) return null;
     let key: string | null = null;
     try {
-      key = keyOf(this.projection, event);
+      key = keyOf(this.projection, event, this.rows);
       return key !== null && this.foldInto(key, event) ? key : null;
     } catch (cause) {
       this.stopped = failureOf(cause) === null ? failed(this.projection, event, key, cause) : (cause as Error);
@@ -99,13 +109,26 @@ export class BulkTable {
   }
 
   private foldInto(key: string, event: ProjectionEvent): boolean {
-    const before = this.get(key);
-    const box: { document: object | null } = { document: before === null ? null : copyOf(before) };
-    changeBox(this.projection, event)(box);
-    const after: object | null = settleFold<object>(this.projection, box.document, before);
-    if (after === before) return false;
-    this.rows.set(key, { document: after, changed: event.position });
-    return true;
+    const row = this.rows.get(key);
+    const own = this.working.watch(row?.document ?? null);
+    let after: object | null;
+    let changed: boolean;
+    try {
+      const left: unknown = applied<object>(this.projection, event, own);
+      after = left === null || left === undefined ? null : this.working.settle(left);
+      changed = after === null ? own !== undefined : this.working.changed;
+      if (changed && after !== null) checkIndexes<object>(this.projection, after);
+    } catch (cause) {
+      if (row !== undefined) row.document = this.working.before();
+      throw cause;
+    }
+    if (row === undefined) {
+      if (changed) this.rows.set(key, { document: after, changed: event.position });
+      return changed;
+    }
+    row.document = after;
+    if (changed) row.changed = event.position;
+    return changed;
   }
 }
 

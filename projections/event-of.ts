@@ -5,6 +5,7 @@ import type { EventDefinitions } from "../src/journal/define-events.js";
 import type { EntryFields, FenceMark } from "../src/journal/entry.js";
 import { upcast } from "../src/journal/upcast.js";
 import type { EventData, ProjectionEvent } from "./event.js";
+import { freezeDeep } from "./freeze.js";
 
 /** An event that this program does not know: it stops the projections that list its area. @public */
 export interface UnknownEvent {
@@ -75,12 +76,4 @@ export function projectionEvent(fields: EventPlace, data: EventData, version: nu
     ...(corr === undefined ? {} : { correlation: corr }),
     ...(fence === undefined ? {} : { fence: freezeDeep(fence) }),
   });
-}
-
-/** Freezes plain data. */
-export function freezeDeep<Value extends object>(value: Value): Value {
-  if (Object.isFrozen(value)) return value;
-  Object.freeze(value);
-  for (const member of Object.values(value)) if (typeof member === "object" && member !== null) freezeDeep(member);
-  return value;
 }

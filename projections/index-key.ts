@@ -3,6 +3,7 @@
  *  Invariant: the bytes of no element begin those of another, and every tag is lower than `behindTag`; so the tuples that begin
  *  alike are one range of bytes. Source: design section 7, decision 0018. */
 import { invalid, limit } from "../src/kernel/errors.js";
+import type { LedgerError } from "../src/kernel/errors.js";
 import { indexBytesMax } from "../src/kernel/limits.js";
 import { isList } from "../src/kernel/members.js";
 
@@ -26,24 +27,33 @@ export const elementFollows: Uint8Array = Uint8Array.of(nullTag);
 /** The bytes behind all that can follow. */
 export const behindAll: Uint8Array = Uint8Array.of(behindTag);
 
-/** Checks that a tuple can be indexed; its elements must be what sorts alike everywhere. */
+/** Checks that a tuple can be indexed: its elements are what sorts alike everywhere, and not too long. */
 export function checkTuple(tuple: unknown, path: string): asserts tuple is IndexTuple {
   if (!isList(tuple)) throw invalid(path, "a list of null, booleans, safe integers and strings", tuple);
-  for (let index = 0; index < tuple.length; index++) checkElement(tuple[index], `${path}[${index}]`);
+  let bytesMost = 0;
+  for (let index = 0; index < tuple.length; index++) {
+    const element: unknown = tuple[index];
+    checkElement(element, path, index);
+    bytesMost += typeof element === "string" ? 2 + 3 * element.length : 9;
+  }
+  if (bytesMost > indexBytesMax) tupleBytes(tuple as IndexTuple, path); // every element was checked
 }
 
-export function checkElement(element: unknown, path: string): asserts element is IndexTuple[number] {
+/** Checks one element, of a tuple when it has a place there. */
+export function checkElement(element: unknown, path: string, index?: number): asserts element is IndexTuple[number] {
+  const wrong = (expected: string): LedgerError =>
+    invalid(index === undefined ? path : `${path}[${index}]`, expected, element);
   switch (typeof element) {
     case "string":
-      if (!element.isWellFormed()) throw invalid(path, "free of lone surrogates", element);
+      if (!element.isWellFormed()) throw wrong("free of lone surrogates");
       return;
     case "number":
-      if (!Number.isSafeInteger(element)) throw invalid(path, "a safe integer", element);
+      if (!Number.isSafeInteger(element)) throw wrong("a safe integer");
       return;
     case "boolean":
       return;
     default:
-      if (element !== null) throw invalid(path, "null, a boolean, a safe integer or a string", element);
+      if (element !== null) throw wrong("null, a boolean, a safe integer or a string");
   }
 }
 

@@ -3,7 +3,7 @@
 import { Immer } from "immer";
 import type { Projection } from "./define-projection.js";
 import type { ProjectionEvent } from "./event.js";
-import { changeBox, failed, settleFold } from "./reducer.js";
+import { changeBox, failed, settleBox } from "./reducer.js";
 
 const immer = new Immer({ autoFreeze: false }); // `settle` freezes, and nothing that is the host's
 
@@ -17,7 +17,7 @@ export function foldLive<Document extends object>(
 ): Document | null {
   try {
     const box = immer.produce({ document }, changeBox(projection, event));
-    return settleFold(projection, box.document, document);
+    return settleBox(projection, box, document);
   } catch (cause) {
     throw failed(projection, event, key, cause);
   }

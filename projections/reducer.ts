@@ -10,13 +10,19 @@ import { messageOf, projectionFailed } from "./failure.js";
 import { checkTuple, indexKey } from "./index-key.js";
 import type { IndexTuple } from "./index-key.js";
 
-/** The key of the document that an event concerns; null: it concerns none. `PROJECTION_FAILED`. */
-export function keyOf(projection: AnyProjection, event: ProjectionEvent): string | null {
+/** The key of the document that an event concerns; null: it concerns none. `known` has keys that were found in order before.
+ *  `PROJECTION_FAILED`. */
+export function keyOf(
+  projection: AnyProjection,
+  event: ProjectionEvent,
+  known?: ReadonlyMap<string, unknown>,
+): string | null {
   const handler = projection.on.get(event.type);
   if (handler === undefined) return null;
   try {
     const key: unknown = handler.key(event);
-    return key === null ? null : parseKey(refusePromise(key, "key"), "key");
+    if (key === null || (typeof key === "string" && known?.has(key) === true)) return key;
+    return parseKey(refusePromise(key, "key"), "key");
   } catch (cause) {
     throw failed(projection, event, null, cause);
   }
@@ -39,31 +45,41 @@ export function indexKeys(projection: AnyProjection, document: object, key: stri
   });
 }
 
+/** What a reducer leaves of a document: it was changed in place, or another is answered in its place. Not looked at yet. */
+export function applied<Document extends object>(
+  projection: Projection<Document>,
+  event: ProjectionEvent,
+  document: Document | undefined,
+): unknown {
+  const answer = refusePromise(projection.on.get(event.type)?.apply(document, event), "apply");
+  return answer === undefined ? document : answer;
+}
+
 /** Lets the reducer change what is in a box, so that changing the document and returning another are the same thing. */
 export function changeBox<Document extends object>(
   projection: Projection<Document>,
   event: ProjectionEvent,
 ): (box: { document: Document | null }) => void {
   return (box) => {
-    const answer = refusePromise(projection.on.get(event.type)?.apply(box.document ?? undefined, event), "apply");
-    if (answer !== undefined) box.document = answer as Document | null; // looked at when it is settled
+    box.document = (applied(projection, event, box.document ?? undefined) ?? null) as Document | null; // settled later
   };
 }
 
-/** What a reducer left behind as a document, checked for itself and for its indexes; `before` when it says the same. */
-export function settleFold<Document extends object>(
+/** What was left in a box as a document, checked for its indexes too; `before` when it says the same. */
+export function settleBox<Document extends object>(
   projection: Projection<Document>,
-  after: Document | null | undefined,
+  box: { readonly document: Document | null },
   before: Document | null,
 ): Document | null {
-  if (after === null || after === undefined) return null;
-  const settled = settle(after, before) as Document; // the same, settled
-  if (settled === before) return before;
-  for (const [name, tupleOf] of projection.indexes) {
-    const tuple = tupleOfDocument(name, tupleOf, settled);
-    if (tuple !== null) indexKey(tuple, "", `indexes.${name}`);
-  }
+  if (box.document === null) return null;
+  const settled = settle(box.document, before) as Document; // the same, settled
+  if (settled !== before) checkIndexes(projection, settled);
   return settled;
+}
+
+/** Checks that every index can take a document. */
+export function checkIndexes<Document extends object>(projection: Projection<Document>, document: Document): void {
+  for (const [name, tupleOf] of projection.indexes) tupleOfDocument(name, tupleOf, document);
 }
 
 /** What an `apply` answered: not a promise. */

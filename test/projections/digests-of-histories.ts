@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { canonicalize } from "../../src/kernel/canonical.js";
 import { BulkTable } from "../../projections/bulk.js";
-import { freezeDeep } from "../../projections/event-of.js";
+import { freezeDeep } from "../../projections/freeze.js";
 import type { ProjectionEvent } from "../../projections/event.js";
 import { FoldedTable } from "../../projections/folded.js";
 import { foldLive } from "../../projections/live.js";

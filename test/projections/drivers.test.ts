@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { BulkFold } from "../../projections/bulk.js";
 import type { AnyProjection } from "../../projections/define-projection.js";
 import { documentOf } from "../../projections/document.js";
-import { freezeDeep } from "../../projections/event-of.js";
+import { freezeDeep } from "../../projections/freeze.js";
 import type { ProjectionEvent } from "../../projections/event.js";
 import { failureOf } from "../../projections/failure.js";
 import type { ProjectionFailure } from "../../projections/failure.js";

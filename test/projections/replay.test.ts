@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { defineProjection, replay } from "../../projections/index.js";
 import type { FindQuery, FoundDocuments, ProjectionEvent } from "../../projections/index.js";
-import { freezeDeep } from "../../projections/event-of.js";
+import { freezeDeep } from "../../projections/freeze.js";
 import { foldLive } from "../../projections/live.js";
 import { keyOf } from "../../projections/reducer.js";
 import { canonicalize } from "../../src/kernel/canonical.js";

@@ -1,0 +1,7 @@
+/** Freezes plain data, all of it. What is frozen already is taken for frozen to its end. */
+export function freezeDeep<Value extends object>(value: Value): Value {
+  if (Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const member of Object.values(value)) if (typeof member === "object" && member !== null) freezeDeep(member);
+  return value;
+}
