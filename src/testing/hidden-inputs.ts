@@ -87,10 +87,19 @@ function refusing(input: string): object {
   return Object.assign(() => refuse(input), { bigint: () => refuse(input) });
 }
 
-/** An object whose every use refuses. */
+/** An object whose every use refuses, but for the mode of the program, which immer asks for under every reducer. */
 function unreadable(input: string): object {
+  const { NODE_ENV } = process.env;
   const refused = (): never => refuse(input);
-  return new Proxy({}, { get: refused, has: refused, ownKeys: refused, getOwnPropertyDescriptor: refused });
+  return new Proxy(
+    {},
+    {
+      get: (_, name) => (name === "NODE_ENV" ? NODE_ENV : refused()),
+      has: refused,
+      ownKeys: refused,
+      getOwnPropertyDescriptor: refused,
+    },
+  );
 }
 
 /** `Date` without the present and without the zone of the machine: a moment is given as a number or as text. */

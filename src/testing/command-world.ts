@@ -1,0 +1,175 @@
+/** A ledger for the laws of commands: everything that could differ from run to run is given, so that what differs is a fault. */
+import fc from "fast-check";
+import type { AnyProjection } from "../../projections/define-projection.js";
+import { replay } from "../../projections/replay.js";
+import type { Ledger } from "../api/ledger.js";
+import type { Command, CommandDefinition } from "../commands/define-command.js";
+import type { ExecuteOptions } from "../engine/execution.js";
+import type { LedgerEvent } from "../engine/types.js";
+import type { EventDefinitions } from "../journal/define-events.js";
+import type { Store } from "../journal/store.js";
+import { canonicalize } from "../kernel/canonical.js";
+import { LedgerError } from "../kernel/errors.js";
+import { isList } from "../kernel/members.js";
+import { openLedger } from "../open-ledger.js";
+import { createMemoryStore } from "../store/memory/store.js";
+import { GuardedCommands } from "./guarded-commands.js";
+import { manualClock } from "./manual-clock.js";
+import type { ManualClock } from "./manual-clock.js";
+import { seededBytes } from "./seeded.js";
+import type { StoreFixture } from "./store-fixture.js";
+
+/** An area: what its commands, projections and events are, and where it is tried. @public */
+export interface CommandArea {
+  readonly commands: readonly CommandDefinition[];
+  readonly projections: readonly AnyProjection[];
+  readonly events: readonly EventDefinitions[];
+  /** A new, empty store for each history. Default: in memory. */
+  readonly open?: () => Promise<StoreFixture>;
+}
+
+/** What an execution became, to be compared. A refusal is one by the command: everything else that may go wrong is thrown. */
+export interface Outcome {
+  readonly type: "accepted" | "refused";
+  readonly adopted: boolean;
+  /** All that the caller was told, but for `adopted`. */
+  readonly said: string;
+  /** The code of a refusal, and which command of a list it was. */
+  readonly refusal: { readonly code: string; readonly index: unknown } | null;
+}
+
+/** What a ledger holds, to be compared. */
+export interface State {
+  /** Id, stream and type of each event. */
+  readonly events: readonly string[];
+  /** For each projection its documents as text. */
+  readonly documents: readonly string[];
+}
+
+export interface WorldOptions {
+  readonly cacheDocuments?: number;
+  /** What stands before the store. */
+  readonly front?: (store: Store) => Store;
+}
+
+export class CommandWorld {
+  readonly guarded: GuardedCommands;
+  readonly clock: ManualClock = manualClock();
+  private readonly area: CommandArea;
+  private readonly fixture: StoreFixture;
+  private readonly options: WorldOptions;
+  private readonly randomBytes = seededBytes(1);
+  private opened: Ledger | null = null;
+
+  private constructor(area: CommandArea, fixture: StoreFixture, options: WorldOptions) {
+    this.area = area;
+    this.fixture = fixture;
+    this.options = options;
+    this.guarded = new GuardedCommands(area.commands);
+  }
+
+  /** Runs in a new world, and leaves nothing of it. */
+  static async in<Result>(
+    area: CommandArea,
+    body: (world: CommandWorld) => Promise<Result>,
+    options: WorldOptions = {},
+  ): Promise<Result> {
+    const fixture = await (area.open ?? memoryFixture)();
+    const world = new CommandWorld(area, fixture, options);
+    try {
+      await world.reopen();
+      return await body(world);
+    } finally {
+      await world.opened?.close();
+      await fixture.store.close();
+      await fixture.dispose();
+    }
+  }
+
+  get ledger(): Ledger {
+    if (this.opened === null) throw new Error("the world has not begun");
+    return this.opened;
+  }
+
+  /** Closes the ledger and opens it again, with nothing in its caches. */
+  async reopen(): Promise<void> {
+    await this.opened?.close();
+    const { front = (store) => store, cacheDocuments } = this.options;
+    this.opened = await openLedger(front(this.fixture.store), {
+      origin: "testing/laws",
+      events: this.area.events,
+      projections: this.area.projections,
+      commands: this.guarded.definitions,
+      clock: this.clock,
+      testing: { randomBytes: this.randomBytes },
+      ...(cacheDocuments === undefined ? {} : { cacheDocuments }),
+    });
+  }
+
+  /** Executes a command, or several as a list. */
+  async execute(wish: Command | readonly Command[], options: ExecuteOptions = {}): Promise<Outcome> {
+    const { guarded, ledger } = this;
+    try {
+      const { adopted, ...said } = isList(wish)
+        ? await ledger.execute(
+            wish.map((each) => guarded.of(each)),
+            options,
+          )
+        : await ledger.execute(guarded.of(wish), options);
+      return { type: "accepted", adopted, said: fc.stringify(said), refusal: null };
+    } catch (error) {
+      if (!(error instanceof LedgerError) || !guarded.refusals.has(error.code)) throw error;
+      const { code, details, adopted } = error;
+      return {
+        type: "refused",
+        adopted,
+        said: fc.stringify({ code, details, message: error.message }),
+        refusal: { code, index: details["index"] ?? null },
+      };
+    }
+  }
+
+  /** Sends all of them at once, so that they share commits. */
+  async executeTogether(wishes: readonly Command[]): Promise<readonly Outcome[]> {
+    const executed = await Promise.allSettled(wishes.map((wish) => this.execute(wish)));
+    return executed.map((each) => {
+      if (each.status === "rejected") throw each.reason;
+      return each.value;
+    });
+  }
+
+  async state(): Promise<State> {
+    const events = await this.ledger.read().toArray();
+    const documents = this.area.projections.map((projection) => this.documentsOf(projection));
+    return { events: events.map(sayEvent), documents: await Promise.all(documents) };
+  }
+
+  /** The documents as a replay of the journal makes them. */
+  async replayed(): Promise<readonly string[]> {
+    const replayed = await replay(this.area.projections, this.ledger.read());
+    return this.area.projections.map((projection) => {
+      const folded = replayed.projection(projection);
+      return sayDocuments(projection, folded.failure, folded.find({ limit: documentsMax }).documents);
+    });
+  }
+
+  private async documentsOf(projection: AnyProjection): Promise<string> {
+    const { documents } = await this.ledger.projection(projection).find({ limit: documentsMax });
+    return sayDocuments(projection, null, documents);
+  }
+}
+
+const documentsMax = 10_000;
+
+function sayDocuments(projection: AnyProjection, failure: unknown, documents: readonly object[]): string {
+  const rows = documents.map((row) => canonicalize(row));
+  return [`${projection.name}:`, ...rows, ...(failure === null ? [] : [canonicalize(failure)])].join("\n");
+}
+
+function sayEvent({ position, id, stream, type, data }: LedgerEvent): string {
+  return `#${position} ${type} ${stream} ${canonicalize(data)} ${id}`;
+}
+
+async function memoryFixture(): Promise<StoreFixture> {
+  return { store: createMemoryStore(), dispose: async () => {} };
+}

@@ -1,0 +1,83 @@
+/** The example of an area of a host's own: short, and held to every law through the published functions, as a host would. */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type * as Runledger from "../../src/index.js";
+import type * as Testing from "../../src/testing/index.js";
+
+// The built package by its own name, for the example takes it from there too; its types are those of the sources.
+const published = async <Module>(name: string): Promise<Module> => (await import(name)) as Module;
+const { openLedger } = await published<typeof Runledger>("runledger");
+const { describeCommands, describeProjection } = await published<typeof Testing>("runledger/testing");
+
+const path = fileURLToPath(new URL("stock.mjs", import.meta.url));
+interface Stock {
+  readonly stockEvents: Runledger.EventDefinitions;
+  readonly stock: Testing.ProjectionSubject["projection"];
+  readonly receive: (input: object) => Runledger.Command;
+  readonly reserve: (input: object) => Runledger.Command<{ left: number }>;
+  readonly area: Pick<Testing.CommandsSubject, "events" | "projections" | "commands">;
+}
+const { area, receive, reserve, stock, stockEvents } = await published<Stock>(path);
+
+const items = fc.constantFrom("pen", "ink", "constructor");
+const counts = fc.integer({ min: 1, max: 5 });
+const orders = fc.constantFrom("1", "2", "__proto__");
+
+describeProjection(
+  "the stock of the example",
+  {
+    projection: stock,
+    events: [stockEvents],
+    histories: fc
+      .array(fc.record({ item: items, count: counts, order: orders }), { maxLength: 20 })
+      .map((reservations) => [
+        // What was never received cannot be reserved: the command sees to it, and the reducer may count on it.
+        ...["pen", "ink", "constructor"].map((item) => ({
+          stream: `stock/${item}`,
+          type: "stock.received",
+          data: { item, count: 100 },
+        })),
+        ...reservations.map((data) => ({ stream: `stock/${data.item}`, type: "stock.reserved", data })),
+      ]),
+  },
+  { describe, test },
+);
+
+describeCommands(
+  "the stock of the example",
+  {
+    ...area,
+    ...(process.env["RUNLEDGER_LONG"] === "1" ? {} : { numRuns: 10 }),
+    wishes: fc.oneof(
+      fc.record({ item: items, count: counts }).map(receive),
+      fc.record({ item: items, count: counts, order: orders }).map(reserve),
+    ),
+  },
+  { describe, test },
+);
+
+test("the example has fewer than 60 lines, and does what its first lines say", async () => {
+  expect(readFileSync(path, "utf8").split("\n").length).toBeLessThan(60);
+
+  const ledger = await openLedger("memory:", area);
+  await ledger.execute(receive({ item: "pen", count: 10 }));
+  await ledger.execute(receive({ item: "ink", count: 9 }));
+  const { result, adopted } = await ledger.execute(reserve({ item: "pen", count: 7, order: "7" }), { id: "order 7" });
+  const again = await ledger.execute(reserve({ item: "pen", count: 7, order: "7" }), { id: "order 7" });
+  const scarce = await ledger.projection(stock).find({ index: "byFree", range: { lt: 5 } });
+
+  expect([result, adopted]).toEqual([{ left: 3 }, false]);
+  expect([again.result, again.adopted]).toEqual([{ left: 3 }, true]);
+  expect(scarce.documents.map(({ key }) => key)).toEqual(["pen"]);
+  await expect(ledger.execute(reserve({ item: "pen", count: 4, order: "8" }))).rejects.toMatchObject({
+    code: "OUT_OF_STOCK",
+    details: { free: 3, wanted: 4 },
+  });
+  await expect(ledger.execute(reserve({ item: "pen", count: 1, order: "7" }))).rejects.toMatchObject({
+    code: "ALREADY_RESERVED",
+  });
+  expect(await ledger.verify()).toMatchObject({ verdict: "OK" });
+  await ledger.close();
+});
