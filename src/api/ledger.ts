@@ -31,12 +31,15 @@ import { verify } from "../forensic/verify.js";
 import type { StartRangeWorkers } from "../forensic/ranges.js";
 import type { VerifyOptions, VerifyReport } from "../forensic/verify.js";
 
-/** As `verify` of `runledger/forensic`, with threads by their number. @public */
-export interface LedgerVerifyOptions extends Omit<VerifyOptions, "workers"> {
+/** As `verify` of `runledger/forensic`, with threads by their number, and with the definitions that the ledger was opened
+ *  with. @public */
+export interface LedgerVerifyOptions extends Omit<VerifyOptions, "workers" | "projections" | "events"> {
   /** How many threads check entries, this one included, 1 to 64; the report is the same. Others are started for a journal of
    *  200,000 entries and more. Default 1: everything is done here. */
   readonly workers?: number;
 }
+
+const ownVerifyOptionNames = verifyOptionNames.filter((name) => name !== "projections" && name !== "events");
 
 /** An open ledger: append, read, verify. Made by `openLedger`. @public */
 export class Ledger {
@@ -210,16 +213,22 @@ export class Ledger {
     return this.engine.consistency(from, to);
   }
 
-  /** Checks what is stored, by the code that `runledger verify` uses. Reads one snapshot; writers go on. */
+  /** Checks what is stored, by the code that `runledger verify` uses. Reads one snapshot; writers go on. Level `deep` folds
+   *  all events with the projections that the ledger was opened with, twice, and holds their documents twice in memory. */
   async verify(options: LedgerVerifyOptions = {}): Promise<VerifyReport> {
-    checkMembers(options, "options", verifyOptionNames);
+    checkMembers(options, "options", ownVerifyOptionNames);
     const { workers: count, ...others } = options;
     if (count !== undefined) parseInteger(count, "options.workers", 1, verifyWorkersMax);
     const workers = count === undefined ? undefined : this.startWorkers?.(count);
     const reader = await this.engine.raw();
     try {
       // The files of an open ledger change with the next append: their hashes are worth their time only to who asks.
-      return await verify(reader, { evidence: false, ...others, ...(workers && { workers }) });
+      return await verify(reader, {
+        evidence: false,
+        ...others,
+        ...this.engine.definitions,
+        ...(workers && { workers }),
+      });
     } finally {
       await reader.close();
     }

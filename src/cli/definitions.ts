@@ -81,7 +81,7 @@ function definitionsIn(exports: object): Set<unknown> {
 }
 
 function isDefinition(value: unknown): boolean {
-  return isEvents(value) || isProjection(value);
+  return isEvents(value) || isProjection(value) || isCommand(value);
 }
 
 function isEvents(value: unknown): value is EventDefinitions {
@@ -98,6 +98,12 @@ function isProjection(value: unknown): value is Projection {
     indexes instanceof Map &&
     areas instanceof Set
   );
+}
+
+/** Of no use here, and no mistake either. */
+function isCommand(value: unknown): boolean {
+  if (typeof value !== "function" || !("decide" in value) || !("reads" in value)) return false;
+  return typeof value.decide === "function" && Array.isArray(value.reads);
 }
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -6,6 +6,7 @@ import type { AnyProjection, Projection } from "../../projections/define-project
 import { checkObject } from "../kernel/members.js";
 import { Content, contentDigest, isContentReference, type ContentReference } from "../journal/content.js";
 import type { Checkpoint } from "../journal/checkpoint.js";
+import type { EventDefinitions } from "../journal/define-events.js";
 import type { JournalOpened, RandomBytes } from "../journal/events/journal.js";
 import type { SignerKey } from "../journal/note-keys.js";
 import type { RawReader } from "../journal/raw-reader.js";
@@ -220,6 +221,12 @@ export class Engine {
 
   async forgetConsumer(name: string): Promise<void> {
     return this.run(() => this.subscriptions.forget(name));
+  }
+
+  /** What the program that opened the ledger gave: its projections, and the definitions of its events. */
+  get definitions(): { readonly projections: readonly AnyProjection[]; readonly events: readonly EventDefinitions[] } {
+    const { catalogue, areas } = this.options;
+    return { projections: catalogue.given, events: [...areas.defined.values()] };
   }
 
   /** The documents of a projection that the ledger was opened with. */

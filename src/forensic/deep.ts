@@ -3,6 +3,7 @@
  *  a table is compared as of the position that it claims; a table whose code is not here is said to be unchecked.
  *  Memory: the documents of the tables that are checked, twice. Source: design section 11, decision 0018. */
 import { setTimeout as pause } from "node:timers/promises";
+import { builtInProjections } from "../../projections/built-in.js";
 import type { AnyProjection } from "../../projections/define-projection.js";
 import { eventOf } from "../../projections/event-of.js";
 import type { DefinedAreas } from "../../projections/event-of.js";
@@ -21,9 +22,6 @@ import { counted } from "./figures.js";
 import type { DocumentPlace, FindingCode, Findings, Sight } from "./findings.js";
 import { Receipts } from "./receipts.js";
 import { TableFold } from "./table-fold.js";
-
-/** The projections of this package. */
-export const builtinProjections: readonly AnyProjection[] = [receipts];
 
 /** Events that are folded once before they are folded again, and how long the second time waits: long enough for a clock to
  *  have moved. */
@@ -79,7 +77,7 @@ export class DeepCheck {
     this.reader = reader;
     this.findings = findings;
     this.receipts = new Receipts(findings);
-    this.projections = [...builtinProjections, ...settings.projections];
+    this.projections = [...builtInProjections, ...settings.projections];
     this.areas = settings.areas;
     this.differencesMax = settings.findingsMax;
   }

@@ -132,7 +132,7 @@ function parseRow(row: RawProjection, mark: Mark | null): DocumentTable {
     name: row.name as string,
     version: row.version as number,
     indexes: parseList(row.indexes) as readonly string[],
-    failure: row.error as string | null,
+    failure: row.error === null ? null : messageOf(row.error as string),
   };
   if (mark?.tables.includes(table.id) === true)
     return { ...table, claim: { ...mark.claim, document: placeIn(table, "position") } };
@@ -148,6 +148,12 @@ function parseList(text: unknown): readonly unknown[] | null {
 function isErrorText(error: unknown): boolean {
   const value = typeof error === "string" ? parseJson(error) : null;
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What an error says, in the form in which it is kept. */
+function messageOf(error: string): string {
+  const { message } = parseJson(error) as { readonly message?: unknown }; // an object, as was looked at
+  return typeof message === "string" ? message : error;
 }
 
 /** Null when it is none. */

@@ -1,4 +1,5 @@
 /** What a verification is asked to do. */
+import { builtInProjections } from "../../projections/built-in.js";
 import type { AnyProjection } from "../../projections/define-projection.js";
 import type { DefinedAreas } from "../../projections/event-of.js";
 import type { EventDefinitions } from "../journal/define-events.js";
@@ -8,7 +9,6 @@ import type { RawReader } from "../journal/raw-reader.js";
 import { parseTime } from "../kernel/clock.js";
 import { invalid } from "../kernel/errors.js";
 import { checkBoolean, checkMembers, checkSignal, isList, parseInteger } from "../kernel/members.js";
-import { builtinProjections } from "./deep.js";
 import type { StartRangeWorkers } from "./ranges.js";
 import type { VerifyLevel } from "./report.js";
 
@@ -127,7 +127,7 @@ export function parseVerifyOptions(options: VerifyOptions): Settings {
 function parseProjections(projections: readonly AnyProjection[]): readonly AnyProjection[] {
   const path = "options.projections";
   if (!isList(projections)) throw invalid(path, "a list of projections made by defineProjection", projections);
-  const names = new Set(builtinProjections.map(({ name }) => name));
+  const names = new Set(builtInProjections.map(({ name }) => name));
   const known = new Set<string>();
   for (const projection of projections) {
     if (!(projection?.on instanceof Map)) throw invalid(path, "projections made by defineProjection", projection);

@@ -222,6 +222,7 @@ describe("status", () => {
       "location",
       "queue",
       "consumers",
+      "projections",
       "store",
     ]);
     expect(status).toMatchObject({ size: 3, readOnly: true, head: { position: 2 } });

@@ -2,10 +2,12 @@
 import { availableParallelism } from "node:os";
 import type { Command } from "commander";
 import { formatReport, verify } from "../../forensic/index.js";
-import type { VerifyLevel, VerifyReport } from "../../forensic/index.js";
+import type { VerifyReport } from "../../forensic/index.js";
 import { verifyWorkers } from "../../index.js";
 import { jsonOption, ledgerOption, wholeNumber } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
+import { defineOption, loadDefinitions } from "../definitions.js";
+import type { DefineOptions } from "../definitions.js";
 import { escapeSentence } from "../escape.js";
 import { UsageError } from "../exit.js";
 import { grouped } from "../figures.js";
@@ -13,9 +15,10 @@ import { collect, readCheckpoints, readVerifierKeys } from "../outside.js";
 import { ledgerFile, withRawReader } from "../open.js";
 import type { Style, Terminal } from "../terminal.js";
 
-interface VerifyVerbOptions extends CommonOptions {
+interface VerifyVerbOptions extends CommonOptions, DefineOptions {
   readonly quick?: true;
   readonly full?: true;
+  readonly deep?: true;
   readonly workers?: number;
   readonly from?: readonly string[];
   readonly key?: readonly string[];
@@ -31,8 +34,12 @@ Whoever holds the file can cut off its tail, or write all of it anew, and it is 
 elsewhere shows both (--from); one that is signed shows it whoever kept it (--key). Take keys from somewhere you trust, never
 from the ledger or from who hands it to you. With --quick, checkpoints are compared by size and signature alone.
 
+What is derived from events says nothing of them: --deep tells where it differs (DERIVED), and which event explains it. It takes
+the host's projections from --define; a table whose code is not given is listed as not checked.
+
 Examples:
   runledger verify audit.ledger
+  runledger verify audit.ledger --deep --define ./shop.js
   runledger verify audit.ledger --from monday.checkpoint --key example.com/audit+9baf461a+AQOhB7…
   runledger verify --quick --json | jq -r .verdict`;
 
@@ -43,10 +50,12 @@ export function addVerify(program: Command, line: CommandLine): void {
     .argument("[file]", "the ledger, as with --ledger")
     .option(...ledgerOption)
     .option("--quick", "the first entry and the last ones only")
-    .option("--full", "everything (default)")
+    .option("--full", "everything that is evidence (default)")
+    .option("--deep", "that, receipts, and the documents of projections, folded anew")
+    .option(...defineOption)
     .option(
       "--workers <n>",
-      "threads that check a large ledger, the main one included (default: 2 where there are processors)",
+      "with --full: threads that check a large ledger, the main one included (default: 2 where there are processors)",
       wholeNumber("--workers", 1, 64),
     )
     .option("--from <file>", "a checkpoint that was kept elsewhere; - is standard input; may be repeated", collect)
@@ -58,20 +67,25 @@ export function addVerify(program: Command, line: CommandLine): void {
 }
 
 async function check(line: CommandLine, argument: string | undefined, options: VerifyVerbOptions): Promise<void> {
-  if (options.quick && options.full) throw new UsageError("verify is either --quick or --full");
+  const levels = (["quick", "full", "deep"] as const).filter((each) => options[each]);
+  if (levels.length > 1) throw new UsageError("verify is one of --quick, --full and --deep");
+  const [level = "full"] = levels;
+  if (options.workers !== undefined && level !== "full")
+    throw new UsageError(`--workers must stand with --full, found it with --${level}`);
   if (options.quick && options.requireAnchor)
     throw new UsageError("--require-anchor needs --full: a quick verification computes no root to compare");
   if (argument !== undefined && options.ledger !== undefined)
     throw new UsageError("the ledger is named either with --ledger or without");
-  const level: VerifyLevel = options.quick ? "quick" : "full";
   const { terminal } = line;
   const from = await readCheckpoints(options.from, terminal.stdin);
   const keys = await readVerifierKeys(options.key, terminal.stdin);
+  const definitions = await loadDefinitions(options, line.env);
   const file = ledgerFile(argument ?? options.ledger, line.env);
   const workers = verifyWorkers(file, options.workers ?? Math.min(2, availableParallelism()));
   const report = await withRawReader(terminal, file, (reader) =>
     verify(reader, {
       level,
+      ...definitions,
       from,
       keys,
       requireAnchor: options.requireAnchor ?? false,

@@ -1,14 +1,11 @@
 /** The projections that this program has code for: those that the host gave, and built-in ones.
  *  Invariant: one version a name, so that a name means one thing in a program. */
+import { builtInProjections } from "../../../projections/built-in.js";
 import type { AnyProjection } from "../../../projections/define-projection.js";
-import { receipts } from "../../../projections/receipt.js";
 import { invalid, LedgerError } from "../../kernel/errors.js";
 import { isList } from "../../kernel/members.js";
 import { areaOf } from "../../kernel/names.js";
 import type { ProjectionRow } from "../../journal/documents.js";
-
-/** Projections that every ledger has. Their tables are made when they are first asked for. */
-const builtIns: readonly AnyProjection[] = [receipts];
 
 /** One projection of this program, and what this process remembers of it for as long as it runs. */
 export class Table {
@@ -38,14 +35,20 @@ export class Catalogue {
     if (!isList(projections))
       throw invalid("options.projections", "a list of projections made by defineProjection", projections);
     const given = projections.map((projection) => new Table(checkProjection(projection), true));
-    this.tables = [...builtIns.map((projection) => new Table(projection, false)), ...given];
+    // Tables of built-in ones are made when they are first asked for.
+    this.tables = [...builtInProjections.map((projection) => new Table(projection, false)), ...given];
     for (const table of this.tables) {
       const { name } = table.projection;
-      const builtIn = builtIns.some((each) => each.name === name);
+      const builtIn = builtInProjections.some((each) => each.name === name);
       if (table.eager && builtIn) throw invalid("options.projections", "free of names of built-in projections", name);
       if (this.byName.has(name)) throw invalid("options.projections", "one version a name", name);
       this.byName.set(name, table);
     }
+  }
+
+  /** The projections of the host. */
+  get given(): readonly AnyProjection[] {
+    return this.tables.filter(({ eager }) => eager).map(({ projection }) => projection);
   }
 
   /** The table of a projection that was given to `openLedger`, by its definition or its name. */

@@ -1,0 +1,6 @@
+/** The projections that every ledger has. */
+import type { AnyProjection } from "./define-projection.js";
+import { receipts } from "./receipt.js";
+
+/** Their names are taken. */
+export const builtInProjections: readonly AnyProjection[] = [receipts];

@@ -1,0 +1,112 @@
+import Database from "better-sqlite3";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, test } from "vitest";
+import { defineProjection } from "../../projections/define-projection.js";
+import { openLedger } from "../../src/index.js";
+import { call, jsonLines, mainFile, newFile, newLedgerFile, runledger } from "./command.js";
+
+const library = JSON.stringify(pathToFileURL(join(dirname(mainFile), "../index.js")).href);
+
+/** The same projection as the tests' own, as a host has it. */
+export const visitsModule = `
+  import { defineProjection } from ${library};
+  export const visits = defineProjection()({
+    name: "visits",
+    version: 1,
+    indexes: { count: ({ count }) => [count] },
+    on: { "page.visited": { key: ({ data }) => data.page, apply: (page) => ({ count: (page?.count ?? 0) + 1 }) } },
+  });`;
+
+/** A ledger with the visits of three pages. */
+async function visitedLedger(): Promise<string> {
+  const file = newLedgerFile();
+  const visits = defineProjection<{ count: number }>()({
+    name: "visits",
+    version: 1,
+    indexes: { count: ({ count }) => [count] },
+    on: {
+      "page.visited": {
+        key: ({ data }) => data["page"] as string,
+        apply: (page) => ({ count: (page?.count ?? 0) + 1 }),
+      },
+    },
+  });
+  const ledger = await openLedger(file, { projections: [visits] });
+  for (const page of ["a", "b", "a", "c\u202e", "a"])
+    await ledger.append("page/1", [{ type: "page.visited", data: { page } }]);
+  await ledger.close();
+  return file;
+}
+
+function edit(file: string, sql: string): void {
+  const database = new Database(file);
+  expect(database.prepare(sql).run().changes).toBe(1);
+  database.close();
+}
+
+describe("verify --deep", () => {
+  test("ends with 0 and says how many documents it compared, in a process of its own", async () => {
+    const file = await visitedLedger();
+    const done = await runledger(["verify", file, "--deep", "--define", newFile("visits.mjs", visitsModule)]);
+
+    expect(done).toMatchObject({ code: 0, stderr: "" });
+    expect(done.stdout).toMatch(/\nok +documents +3 documents of 1 table /);
+    expect(done.stdout).toMatch(/\nverdict +OK/);
+  });
+
+  test("ends with 1 for an edited document, and names it, the path, and the event that explains it", async () => {
+    const file = await visitedLedger();
+    edit(file, `UPDATE doc_1 SET doc = '{"count":9}' WHERE key = 'a'`);
+    const define = ["--define", newFile("visits.mjs", visitsModule)];
+    const done = await runledger(["verify", file, "--deep", ...define]);
+
+    expect(done.code).toBe(1);
+    expect(done.stdout).toMatch(/\nFAIL +documents +#5 page\/1@5 table 1 visits@1 "a" +E_PROJECTION +want 3 have 9/);
+    expect(done.stdout).toMatch(/\nverdict +DERIVED +1 finding; the journal itself is in order/);
+    expect(done.stdout).toContain("runledger show '#5'");
+    const [report] = jsonLines((await call(["verify", file, "--deep", "--json", ...define])).stdout);
+    expect(report).toMatchObject({
+      level: "deep",
+      exitCode: 1,
+      checked: { documents: 3, tables: 1, receipts: 0 },
+      findings: [{ position: 5, document: { fault: "changed", key: "a", path: "/count" } }],
+    });
+  });
+
+  test("lists a table whose code was not given, and does not say that it is in order", async () => {
+    const done = await call(["verify", await visitedLedger(), "--deep"]);
+
+    expect(done.code).toBe(0);
+    expect(done.stdout).toMatch(/\nwarn +documents +table 1 visits@1 +W_PROJECTION_UNKNOWN/);
+    expect(done.stdout).not.toMatch(/\nok +documents/);
+  });
+
+  test("shows nothing of a key that turns the line around", async () => {
+    const file = await visitedLedger();
+    edit(file, "DELETE FROM doc_1 WHERE key LIKE 'c%'");
+    const done = await call(["verify", file, "--deep", "--define", newFile("visits.mjs", visitsModule)]);
+
+    expect(done.code).toBe(1);
+    expect(done.stdout).not.toContain("\u202e");
+  });
+
+  test.each([
+    [["--deep", "--full"], "one of --quick, --full and --deep"],
+    [["--deep", "--workers", "2"], "--workers must stand with --full"],
+    [["--deep", "--define", "./nowhere.mjs"], "--define must name a module that loads"],
+  ])("refuses %j", async (args, says) => {
+    const done = await call(["verify", await visitedLedger(), ...args]);
+
+    expect(done).toMatchObject({ code: 2, stdout: "" });
+    expect(done.stderr).toContain(says);
+  });
+
+  test("T52 names the event and the path of a reducer that looks at the clock", async () => {
+    const module = visitsModule.replace("(page?.count ?? 0) + 1", "Date.now()");
+    const done = await runledger(["verify", await visitedLedger(), "--deep", "--define", newFile("v.mjs", module)]);
+
+    expect(done.code).toBe(1);
+    expect(done.stdout).toMatch(/\nFAIL +documents +#1 page\/1@1 table 1 visits@1 "a" \/count +E_NONDETERMINISM/);
+  });
+});
