@@ -11,7 +11,9 @@ import { parseSettings, usage } from "./harness/settings.js";
 import type { Settings } from "./harness/settings.js";
 import { measureLimits } from "./limits/limits.js";
 import { idleMeasure } from "./idle.js";
+import { oneCommandMeasure } from "./p01-commands.js";
 import { oneCallerMeasure } from "./p01-one-caller.js";
+import { concurrentCommandsMeasure } from "./p03-commands.js";
 import { concurrentMeasure } from "./p03-concurrent.js";
 import { sizeMeasure } from "./p07-size.js";
 import { lengthMeasure } from "./p08-length.js";
@@ -23,7 +25,9 @@ import { treeMeasure } from "./tree.js";
 
 const measures: readonly Measure[] = [
   oneCallerMeasure,
+  oneCommandMeasure,
   concurrentMeasure,
+  concurrentCommandsMeasure,
   stallMeasure,
   lengthMeasure,
   diskMeasure,
