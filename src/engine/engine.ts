@@ -29,6 +29,7 @@ import { journalExists, openJournal, readGenesis } from "./genesis.js";
 import { OwnEvents } from "./own-events.js";
 import { Builds } from "./projector/builds.js";
 import type { Catalogue } from "./projector/catalogue.js";
+import { Followers } from "./projector/followers.js";
 import { Projector } from "./projector/projector.js";
 import { TableReader } from "./projector/reads.js";
 import type { ProjectionReader } from "./projector/reads.js";
@@ -106,6 +107,7 @@ export class Engine {
   private readonly proofs: Proofs;
   private readonly projector: Projector;
   private readonly builds: Builds;
+  private readonly followers: Followers;
   private readonly views: Views;
   private readonly running = new Set<Promise<unknown>>();
   private closing: Promise<void> | null = null;
@@ -116,7 +118,10 @@ export class Engine {
     const own = new OwnEvents(opened);
     this.subscriptions = new Subscriptions({ ...options, own });
     const onEvent = (event: Diagnostic): void => {
-      if (event.type === "committed") this.subscriptions.committed(event.position);
+      if (event.type === "committed") {
+        this.subscriptions.committed(event.position);
+        this.followers.committed(event.position);
+      }
       options.onEvent(event);
     };
     const areas = options.areas.defined;
@@ -130,6 +135,7 @@ export class Engine {
       projector,
       bringUp: () => this.writer.submit<void>((settle) => new QueuedBringUp(settle)),
     });
+    this.followers = new Followers({ ...options, areas }, options.catalogue);
     const append = (prepared: PreparedAppend): Promise<unknown> => this.submit(prepared, undefined);
     this.checkpoints = new Checkpoints({ ...options, own, append });
     this.proofs = new Proofs(options.store, own);
@@ -146,6 +152,7 @@ export class Engine {
     const { origin } = opened;
     if (signer !== null) checkKeyName(signer, origin, "options.key");
     if (expectAtLeast !== null) await withSnapshot(store, (reads) => requireAtLeast(reads, origin, expectAtLeast));
+    await options.catalogue.requireSame(store);
     return new Engine(options, opened);
   }
 
@@ -351,6 +358,7 @@ export class Engine {
   private async end(): Promise<void> {
     await this.subscriptions.close();
     await this.builds.close();
+    await this.followers.close();
     await Promise.allSettled(this.running);
     await this.writer.close();
     if (!this.options.store.readOnly) await this.projector.close(this.options.store, this.options.busyTimeoutMs);

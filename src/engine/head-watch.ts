@@ -15,15 +15,18 @@ interface Waiter {
 
 export class HeadWatch {
   private readonly readHead: () => Promise<number>;
+  private readonly keepsAlive: boolean;
   private readonly waiters = new Set<Waiter>();
   private pollMs = pollMsMin;
   private timer: NodeJS.Timeout | null = null;
   private dueAt = Infinity;
   private asking = false;
 
-  /** `readHead` reads the position of the head. */
-  constructor(readHead: () => Promise<number>) {
+  /** `readHead` reads the position of the head. Whoever waits keeps the process alive, as somebody who reads from a socket
+   *  does, unless it is in the background. */
+  constructor(readHead: () => Promise<number>, where: "foreground" | "background" = "foreground") {
     this.readHead = readHead;
+    this.keepsAlive = where === "foreground";
   }
 
   /** Calls `wake` once when the head is no longer at this position, or cannot be read, which whoever reads on will see.
@@ -54,7 +57,6 @@ export class HeadWatch {
     if (this.waiters.size === 0) this.disarm();
   }
 
-  /** Whoever waits keeps the process alive, as somebody who reads from a socket does. */
   private arm(): void {
     const dueAt = systemClock.monotonic() + this.pollMs;
     if (this.asking || dueAt >= this.dueAt) return;
@@ -64,6 +66,7 @@ export class HeadWatch {
       this.disarm();
       void this.poll();
     }, this.pollMs);
+    if (!this.keepsAlive) this.timer.unref();
   }
 
   private disarm(): void {

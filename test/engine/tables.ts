@@ -5,7 +5,7 @@ import { BulkTable } from "../../projections/bulk.js";
 import { eventOf } from "../../projections/event-of.js";
 import { indexKeys } from "../../projections/reducer.js";
 import { expect } from "vitest";
-import type { Ledger, NewEvent, Store } from "../../src/index.js";
+import type { EventDefinitions, Ledger, NewEvent, Store } from "../../src/index.js";
 import type { FoldedMark, ProjectionRow } from "../../src/journal/documents.js";
 import { withSnapshot } from "../../src/engine/snapshot.js";
 import { decodeStored } from "../../src/journal/stored.js";
@@ -95,7 +95,12 @@ export async function storedTable(
 
 /** Holds every table that is stored to the fold of the journal up to where it says that it stands, and its indexes to its
  *  documents. */
-export async function expectTables(store: Store, projections: readonly AnyProjection[]): Promise<void> {
+export async function expectTables(
+  store: Store,
+  projections: readonly AnyProjection[],
+  events: readonly EventDefinitions[] = [],
+): Promise<void> {
+  const areas = new Map(events.map((each) => [each.area, each]));
   await withSnapshot(store, async (reads) => {
     const mark = await reads.folded();
     const entries = (await reads.entries(0, 1_000_000)).map((entry) => decodeStored(entry).fields);
@@ -107,7 +112,7 @@ export async function expectTables(store: Store, projections: readonly AnyProjec
       const table = new BulkTable(projection);
       for (const fields of entries) {
         if (fields.seq > position) break;
-        const event = eventOf(fields, new Map());
+        const event = eventOf(fields, areas);
         if ("unknown" in event) table.foldUnknown(event);
         else table.fold(event);
       }

@@ -2,29 +2,18 @@
  *  stretch is folded under the lock, by the next batch. Several callers share one build.
  *  Invariant: a build leaves a table that goes on where it stands, whenever and wherever it ends. */
 import type { AnyProjection } from "../../../projections/define-projection.js";
-import type { DefinedAreas } from "../../../projections/event-of.js";
 import { systemClock } from "../../kernel/clock.js";
 import { LedgerError } from "../../kernel/errors.js";
-import type { Store } from "../../journal/store.js";
 import { isPassing, pause } from "../begin.js";
-import { writeOperational } from "../operational.js";
-import { withSnapshot } from "../snapshot.js";
-import type { Diagnostic } from "../types.js";
-import { differenceOf } from "./catalogue.js";
+import { advance } from "./advance.js";
+import type { AdvanceOptions } from "./advance.js";
 import type { Catalogue, Table } from "./catalogue.js";
 import { tailMax } from "./catch-up.js";
-import { foldChunk, writeChunk } from "./chunk.js";
-import type { Chunk } from "./chunk.js";
-import { placeOf } from "./place.js";
 import type { Projector } from "./projector.js";
 
-export interface BuildsOptions {
-  readonly store: Store;
-  readonly busyTimeoutMs: number;
+export interface BuildsOptions extends AdvanceOptions {
   readonly catalogue: Catalogue;
   readonly projector: Projector;
-  readonly areas: DefinedAreas;
-  readonly onEvent: (event: Diagnostic) => void;
   /** Has the writer run a batch. */
   readonly bringUp: () => Promise<void>;
 }
@@ -77,10 +66,10 @@ export class Builds {
     let built = false;
     for (;;) {
       if (this.closed) throw new LedgerError("CLOSED", "the ledger must be open, found it closed");
-      const chunk = await this.nextChunk(table);
-      if (chunk === null) break;
+      const { went, position, head } = await advance(table, this.options, tailMax);
+      if (!went) break;
       built = true;
-      await this.write(table, chunk);
+      onEvent({ type: "building", projection: name, version, position, head });
       await immediate();
     }
     await this.runBatch();
@@ -100,41 +89,6 @@ export class Builds {
         await pause(5);
       }
     }
-  }
-
-  /** What the table is behind by, folded; null when the next batch can do the rest, or nobody can. */
-  private nextChunk(table: Table): Promise<Chunk | null> {
-    const { projection } = table;
-    return withSnapshot(this.options.store, async (reads) => {
-      const head = await reads.head();
-      const place = placeOf(projection, await reads.projections(), await reads.folded());
-      const { row, position } = place;
-      if (head === null || head.seq - position <= tailMax || table.stopped !== null) return null;
-      if (row !== null && (differenceOf(table, row) !== null || (row.status === "failed" && table.tried))) return null;
-      this.options.onEvent({
-        type: "building",
-        projection: projection.name,
-        version: projection.version,
-        position,
-        head: head.seq,
-      });
-      return foldChunk(reads, projection, place, head.seq, this.options.areas);
-    });
-  }
-
-  private async write(table: Table, chunk: Chunk): Promise<void> {
-    const { store, busyTimeoutMs, onEvent } = this.options;
-    const { name, version } = table.projection;
-    const written = await writeOperational(store, busyTimeoutMs, (transaction) => writeChunk(transaction, chunk));
-    if (!written) {
-      onEvent({ type: "overtaken", projection: name, version, position: chunk.from.position });
-      return;
-    }
-    const { error, failure } = chunk.stopped;
-    if (error === null || failure === null) return;
-    if (failure.code === "SCHEMA_UNKNOWN") table.stopped = { position: chunk.position, error };
-    else table.tried = true;
-    onEvent({ type: "stopped", projection: name, version, position: failure.position, error });
   }
 }
 

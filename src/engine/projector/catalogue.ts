@@ -6,6 +6,9 @@ import { invalid, LedgerError } from "../../kernel/errors.js";
 import { isList } from "../../kernel/members.js";
 import { areaOf } from "../../kernel/names.js";
 import type { ProjectionRow } from "../../journal/documents.js";
+import type { Store } from "../../journal/store.js";
+import { withSnapshot } from "../snapshot.js";
+import { placeOf } from "./place.js";
 
 /** One projection of this program, and what this process remembers of it for as long as it runs. */
 export class Table {
@@ -16,12 +19,22 @@ export class Table {
   wanted = false;
   /** Did this process see it fail? Then it is not tried again here. */
   tried = false;
-  /** It stopped in this process alone. */
-  stopped: { readonly position: number; readonly error: Error } | null = null;
+  /** Where and why it stopped in this process alone. */
+  private stopped: { readonly position: number; readonly error: Error } | null = null;
 
   constructor(projection: AnyProjection, eager: boolean) {
     this.projection = projection;
     this.eager = eager;
+  }
+
+  /** This process cannot fold what comes behind a position. */
+  stop(position: number, error: Error): void {
+    this.stopped = { position, error };
+  }
+
+  /** Why this process cannot bring a table on that stands at a position; null when it can. Another one may have brought it on. */
+  stopAt(position: number): Error | null {
+    return this.stopped !== null && position <= this.stopped.position ? this.stopped.error : null;
   }
 }
 
@@ -71,6 +84,18 @@ export class Catalogue {
     return remembered(this.byArea, area, () =>
       this.synchronous().filter(({ projection }) => projection.areas.has(area)),
     );
+  }
+
+  /** Refuses tables that are stored with other indexes than this program declares (`SCHEMA_UNKNOWN`). */
+  async requireSame(store: Store): Promise<void> {
+    const indexed = this.tables.filter(({ eager }) => eager);
+    if (indexed.length === 0) return;
+    const rows = await withSnapshot(store, (reads) => reads.projections());
+    for (const table of indexed) {
+      const { row } = placeOf(table.projection, rows, null);
+      const difference = row === null ? null : differenceOf(table, row);
+      if (difference !== null) throw difference;
+    }
   }
 
   private synchronous(): readonly Table[] {

@@ -42,7 +42,7 @@ export async function catchUp(start: CatchUp): Promise<TableBatch> {
     if (table.projection.async) continue;
     const { row, position } = placeOf(table.projection, stored, mark);
     if (row !== null) rows.set(table, row);
-    const standing = standingOf(table, row, head.seq - position);
+    const standing = standingOf(table, row, position, head.seq);
     standings.set(table, standing);
     if (standing.type !== "following") continue;
     joining.set(table, position);
@@ -55,13 +55,14 @@ export async function catchUp(start: CatchUp): Promise<TableBatch> {
   return batch;
 }
 
-function standingOf(table: Table, row: ProjectionRow | null, lag: number): Standing {
+function standingOf(table: Table, row: ProjectionRow | null, position: number, head: number): Standing {
   const difference = row === null ? null : differenceOf(table, row);
   if (difference !== null) return { type: "refused", error: difference };
-  if (table.stopped !== null) return { type: "stopped", ...table.stopped, failure: null };
+  const error = table.stopAt(position);
+  if (error !== null) return { type: "stopped", position, error, failure: null };
   if (row?.status === "failed" && table.tried) return failedStanding(table, row);
   if (row === null && !table.eager && !table.wanted) return behind;
-  return lag <= tailMax ? following : behind;
+  return head - position <= tailMax ? following : behind;
 }
 
 /** The standing of a table whose row says that it failed. */

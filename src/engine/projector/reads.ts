@@ -95,12 +95,15 @@ export class TableReader<Document extends object> implements ProjectionReader<Do
     return run(async () => {
       const bringing = store.readOnly ? undefined : builds.ready([table.projection]);
       if (bringing !== undefined) await bringing;
+      let enough = Infinity;
       for (;;) {
         const found = await withSnapshot(store, async (reads) => {
-          const view = await views.of(reads, table);
-          return view === null ? null : { answer: await look(reads, view) };
+          const view = await views.of(reads, table, enough);
+          return view.type === "behind" ? view : { type: "found" as const, answer: await look(reads, view) };
         });
-        if (found !== null) return found.answer;
+        if (found.type === "found") return found.answer;
+        // As of here is new enough, however fast others write meanwhile.
+        enough = Math.min(enough, found.head);
         if (store.readOnly)
           throw notReady(table.projection, "open the ledger for writing with this projection, and read it there once");
         await builds.bring(table);

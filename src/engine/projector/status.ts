@@ -50,7 +50,7 @@ function ownStatus(
   const { name, version, async } = table.projection;
   const { row, position } = placeOf(table.projection, rows, mark);
   const place = { name, version, async, position, behind: head - position };
-  const stopped = table.stopped?.error ?? (row === null ? null : differenceOf(table, row));
+  const stopped = table.stopAt(position) ?? (row === null ? null : differenceOf(table, row));
   if (stopped !== null) return { ...place, status: "stopped", error: said(stopped) };
   if (isBuilding(table)) return { ...place, status: "building", error: null };
   if (row?.status === "failed") return { ...place, status: "failed", error: said(failedError(table.projection, row)) };

@@ -104,9 +104,11 @@ export class TableBatch implements BatchDocuments, TxGround {
     const stopped: Stopped[] = [];
     for (const [table, standing] of this.standings) {
       if (standing.type !== "stopped") continue;
-      if (!table.tried && table.stopped === null) stopped.push({ table, ...standing });
-      table.tried = true;
-      if (standing.failure === null) table.stopped = standing;
+      const { position, error, failure } = standing;
+      const isNew = failure === null ? table.stopAt(position) === null : !table.tried;
+      if (isNew) stopped.push({ table, position, error });
+      if (failure === null) table.stop(position, error);
+      else table.tried = true;
     }
     this.start.adopt({ head: this.last, mark: this.mark, rows: this.rows, standings: this.standings }, stopped);
   }

@@ -13,10 +13,18 @@ import { areaFilter, isUnknown, readDense, storedEvent } from "./tail.js";
 
 /** A table that can be read. */
 export interface View {
+  readonly type: "view";
   /** The table's id; null when it was never made, and there is nothing in it. */
   readonly id: number | null;
   /** The position that it is read at. */
   readonly position: number;
+}
+
+/** Entries behind it concern it. */
+export interface BehindView {
+  readonly type: "behind";
+  /** The head that it is behind of. */
+  readonly head: number;
 }
 
 const pageMax = 1_000;
@@ -32,18 +40,23 @@ export class Views {
     this.areas = areas;
   }
 
-  /** Null: entries behind it concern it. `PROJECTION_FAILED`, `SCHEMA_UNKNOWN`. */
-  async of(reads: StoreReads, table: Table): Promise<View | null> {
+  /** What can be seen of a table. One that has come as far as `enough` is read as of where it stands. `PROJECTION_FAILED`,
+   *  `SCHEMA_UNKNOWN`. */
+  async of(reads: StoreReads, table: Table, enough: number): Promise<View | BehindView> {
     const { projection } = table;
     const { row, position } = placeOf(projection, await reads.projections(), await reads.folded());
     const difference = row === null ? null : differenceOf(table, row);
     if (difference !== null) throw difference;
     if (row?.status === "failed") throw failedError(projection, row);
     const id = row?.id ?? null;
-    if (projection.async) return { id, position };
     const head = (await reads.head())?.seq ?? -1;
-    const isFresh = position >= head || this.projector.isFresh(table, position, head);
-    return isFresh || (await this.isQuiet(reads, table, position, head)) ? { id, position: head } : null;
+    if (!projection.async && (position >= head || this.projector.isFresh(table, position, head)))
+      return { type: "view", id, position: head };
+    const error = table.stopAt(position);
+    if (error !== null) throw error;
+    if (projection.async || position >= enough) return { type: "view", id, position };
+    const isQuiet = await this.isQuiet(reads, table, position, head);
+    return isQuiet ? { type: "view", id, position: head } : { type: "behind", head };
   }
 
   private async isQuiet(reads: StoreReads, table: Table, position: number, head: number): Promise<boolean> {
@@ -54,9 +67,9 @@ export class Views {
       for (const stored of await readDense(reads, at + 1, Math.min(pageMax, head - at))) {
         if (mayConcern(stored.entry)) {
           const event = storedEvent(stored, this.areas);
-          if (table.projection.on.has(event.type)) return false;
-          if (isUnknown(event) && table.projection.areas.has(areaOf(event.type)))
-            throw unknownError(table.projection, event);
+          if (isUnknown(event)) {
+            if (table.projection.areas.has(areaOf(event.type))) throw unknownError(table.projection, event);
+          } else if (table.projection.on.has(event.type)) return false;
         }
         at = stored.seq;
       }

@@ -1,0 +1,61 @@
+/** Brings one table on by a chunk, outside the writer: what a build does before its first use, and an async projection all the
+ *  time. */
+import type { DefinedAreas } from "../../../projections/event-of.js";
+import type { Store } from "../../journal/store.js";
+import { writeOperational } from "../operational.js";
+import { withSnapshot } from "../snapshot.js";
+import type { Diagnostic } from "../types.js";
+import { differenceOf } from "./catalogue.js";
+import type { Table } from "./catalogue.js";
+import { foldChunk, writeChunk } from "./chunk.js";
+import type { Chunk } from "./chunk.js";
+import { placeOf } from "./place.js";
+
+export interface AdvanceOptions {
+  readonly store: Store;
+  readonly busyTimeoutMs: number;
+  readonly areas: DefinedAreas;
+  readonly onEvent: (event: Diagnostic) => void;
+}
+
+/** Where a table stood, and what it was compared with. */
+export interface Advanced {
+  /** Before the chunk. */
+  readonly position: number;
+  readonly head: number;
+  /** False: there was nothing to do, or nothing that this process can do: the table stopped, or it is another one than this
+   *  program means. */
+  readonly went: boolean;
+}
+
+/** Folds a chunk into a table that is more than `lagMax` entries behind. */
+export async function advance(table: Table, options: AdvanceOptions, lagMax: number): Promise<Advanced> {
+  const { store, areas } = options;
+  const found = await withSnapshot(store, async (reads) => {
+    const head = (await reads.head())?.seq ?? -1;
+    const place = placeOf(table.projection, await reads.projections(), await reads.folded());
+    const { row, position } = place;
+    const isOver =
+      head - position <= lagMax ||
+      table.stopAt(position) !== null ||
+      (row !== null && (differenceOf(table, row) !== null || (row.status === "failed" && table.tried)));
+    return { position, head, chunk: isOver ? null : await foldChunk(reads, table.projection, place, head, areas) };
+  });
+  const { position, head, chunk } = found;
+  if (chunk !== null) await write(table, chunk, options);
+  return { position, head, went: chunk !== null };
+}
+
+async function write(table: Table, chunk: Chunk, { store, busyTimeoutMs, onEvent }: AdvanceOptions): Promise<void> {
+  const { name, version } = table.projection;
+  const written = await writeOperational(store, busyTimeoutMs, (transaction) => writeChunk(transaction, chunk));
+  if (!written) {
+    onEvent({ type: "overtaken", projection: name, version, position: chunk.from.position });
+    return;
+  }
+  const { error, failure } = chunk.stopped;
+  if (error === null || failure === null) return;
+  if (failure.code === "SCHEMA_UNKNOWN") table.stop(chunk.position, error);
+  else table.tried = true;
+  onEvent({ type: "stopped", projection: name, version, position: failure.position, error });
+}
