@@ -43,7 +43,7 @@ const documentPlans: Readonly<Record<keyof typeof documentSql, readonly (readonl
     "SEARCH doc_7 USING INDEX doc_7_0 (index_0>? AND index_0<?)",
   ]),
   update: [[], [1], [0, 1]].map((columns) => [documentSql.update(7, columns), `SEARCH doc_7 ${byKey} (key=?)`]),
-  insert: [[documentSql.insert(7, [0, 1]), ""]],
+  put: [[documentSql.put(7, 2), ""]],
   remove: [[documentSql.remove(7), `SEARCH doc_7 ${byKey} (key=?)`]],
   rawFirst: [[documentSql.rawFirst(7), `SEARCH doc_7 ${byKey} (key>? AND key<?)`]],
   rawBehind: [[documentSql.rawBehind(7), `SEARCH doc_7 ${byKey} (key>? AND key<?)`]],

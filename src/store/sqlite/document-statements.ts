@@ -24,9 +24,12 @@ export const documentSql = {
   /** In place, by the index of the key; an index whose column is not named is not touched. */
   update: (table: number, columns: readonly number[]): string =>
     `UPDATE ${nameOf(table)} SET seq = ?, doc = ?${columns.map((column) => `, index_${column} = ?`).join("")} WHERE key = ?`,
-  /** A row that is new, with all its columns. */
-  insert: (table: number, columns: readonly number[]): string =>
-    `INSERT INTO ${nameOf(table)} (seq, doc${columns.map((column) => `, index_${column}`).join("")}, key) VALUES (?, ?, ${"?, ".repeat(columns.length)}?)`,
+  /** With all its columns: a new row, or the one that is there, in place. For new rows it saves a sixth of an update that finds
+   *  none and an insert behind it. */
+  put: (table: number, indexes: number): string => {
+    const columns = ["seq", "doc", ...Array.from({ length: indexes }, (_, index) => `index_${index}`)];
+    return `INSERT INTO ${nameOf(table)} (${columns.join(", ")}, key) VALUES (${"?, ".repeat(columns.length)}?) ON CONFLICT (key) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`;
+  },
   /** For the verifier, rows as they are. A key that is no text is a problem of its own: it has no place in this order. */
   rawFirst: (table: number): string =>
     `SELECT rowid, * FROM ${nameOf(table)} WHERE key >= '' AND key < x'' ORDER BY key LIMIT ?`,

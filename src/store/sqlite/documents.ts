@@ -67,6 +67,7 @@ export function writeDocuments(
   writes: readonly DocumentWrite[],
 ): number {
   let bytes = 0;
+  let put: ReturnType<DocumentStatements["of"]> | undefined;
   for (const { key, seq, text, indexes } of writes) {
     bytes += scatteredBytes + (text?.length ?? 0);
     if (text === null) {
@@ -85,9 +86,13 @@ export function writeDocuments(
       values.push(value);
     }
     values.push(key);
-    if (statements.of(documentSql.update(table, columns)).run(values).changes > 0) continue;
-    invariant(columns.length === count, `a new document of table ${table} must say all its indexes`);
-    statements.of(documentSql.insert(table, columns)).run(values);
+    if (columns.length === count) {
+      put ??= statements.of(documentSql.put(table, count));
+      put.run(values);
+      continue;
+    }
+    const { changes } = statements.of(documentSql.update(table, columns)).run(values);
+    invariant(changes === 1, `a new document of table ${table} must say all its indexes`);
   }
   return bytes;
 }
