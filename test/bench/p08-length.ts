@@ -17,6 +17,8 @@ const shortLength = 10;
 const streamCount = 64;
 /** Long runs are made by commands, one event each, so there are fewer of them. */
 const runCount = 16;
+/** Events of one fill: the results of a list of commands have at most 16 KiB together. */
+const perFill = 250;
 /** A short stream must stay short: it gets this many events in a turn, then the next turn takes fresh ones. */
 const eventsPerStream = 4;
 
@@ -31,7 +33,7 @@ export const lengthMeasure: Measure = {
     for (const work of [appends(ledger), commands(ledger)]) {
       const longs = Array.from({ length: work.count }, (_, index) => jobStream(2_000_000 + index));
       for (const stream of longs) {
-        for (let at = 0; at < longLength; at += 1_000) await work.fill(stream, at, 1_000);
+        for (let at = 0; at < longLength; at += perFill) await work.fill(stream, at, perFill);
       }
       lines.push(...(await compare(bench, work, longs, 1)), ...(await compare(bench, work, longs, work.count)));
     }
