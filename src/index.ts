@@ -3,6 +3,7 @@ export { openLedger, openRawReader } from "./open-ledger.js";
 export { verifyWorkers } from "./verify-workers.js";
 export { Ledger } from "./api/ledger.js";
 export type { LedgerVerifyOptions } from "./api/ledger.js";
+export { PastLedger } from "./api/past-ledger.js";
 export { canonicalize } from "./kernel/canonical.js";
 export type { JsonObject, JsonValue } from "./kernel/canonical.js";
 export { systemClock } from "./kernel/clock.js";

@@ -28,6 +28,7 @@ import type {
 } from "../engine/types.js";
 import { verifyOptionNames } from "../forensic/options.js";
 import { verify } from "../forensic/verify.js";
+import { PastLedger } from "./past-ledger.js";
 import type { StartRangeWorkers } from "../forensic/ranges.js";
 import type { VerifyOptions, VerifyReport } from "../forensic/verify.js";
 
@@ -141,6 +142,13 @@ export class Ledger {
   projection(name: string): ProjectionReader<object>;
   projection<Document extends object>(projection: Projection<Document> | string): ProjectionReader<Document> {
     return this.engine.projection(projection);
+  }
+
+  /** The ledger as it was: behind the event at a position, or behind the last one that is not later than a time. Works on a
+   *  ledger that is open read-only, too. `NOT_FOUND`: there is no such event yet, or the time is before the first;
+   *  `INVALID_ARGUMENT`: neither a position nor a valid date. */
+  async at(when: number | Date): Promise<PastLedger> {
+    return new PastLedger(await this.engine.at(when));
   }
 
   /** A content by the reference that an event holds. `CONTENT_ERASED`: it was erased, by the event named in the details.

@@ -13,6 +13,7 @@ import type { RawReader } from "../journal/raw-reader.js";
 import type { Store } from "../journal/store.js";
 import { receipts } from "../../projections/receipt.js";
 import type { Areas } from "./areas.js";
+import { AsOf, momentOf } from "./as-of.js";
 import type { Commands } from "./commands.js";
 import type { ExecuteOptions } from "./execution.js";
 import { prepareCommands } from "./prepare-commands.js";
@@ -246,6 +247,18 @@ export class Engine {
       builds,
       views,
       run: (work) => this.run(work),
+    });
+  }
+
+  /** The ledger as it was at a position or a time. */
+  at(when: number | Date): Promise<AsOf> {
+    return this.run(async () => {
+      const moment = await withSnapshot(this.options.store, (reads) => momentOf(reads, when));
+      return new AsOf(moment, {
+        ...this.options,
+        run: (work) => this.run(work),
+        checkOpen: () => this.checkOpen(),
+      });
     });
   }
 

@@ -34,8 +34,8 @@ interface Plan {
   readonly page: (snapshot: StoreSnapshot, from: number | null, size: number) => Promise<Page>;
 }
 
-/** Reads the whole journal, or what its filters let through. */
-export function readJournal(store: Store, areas: Areas, options: ReadOptions): Reading {
+/** Reads the whole journal, or what its filters let through, up to a position at most. */
+export function readJournal(store: Store, areas: Areas, options: ReadOptions, positionMax: number = Infinity): Reading {
   checkMembers(options, "options", ["from", "direction", "limit", "streams", "kinds", "types", "unknown", "signal"]);
   const backward = parseDirection(options.direction);
   const from = options.from === undefined ? null : parseInteger(options.from, "options.from", 0);
@@ -45,7 +45,7 @@ export function readJournal(store: Store, areas: Areas, options: ReadOptions): R
     ...parseCommon(options),
     matches,
     async page(snapshot, next, size) {
-      const to = (end ??= (await snapshot.head())?.seq ?? -1);
+      const to = (end ??= Math.min((await snapshot.head())?.seq ?? -1, positionMax));
       const start = next ?? from ?? (backward ? to : 0);
       const stored = await snapshot.entries(Math.min(start, backward ? to : Infinity), size, backward);
       const kept = backward ? stored : stored.filter((each) => each.seq <= to);
@@ -56,8 +56,14 @@ export function readJournal(store: Store, areas: Areas, options: ReadOptions): R
   });
 }
 
-/** Reads one stream. */
-export function readOneStream(store: Store, areas: Areas, stream: string, options: ReadStreamOptions): Reading {
+/** Reads one stream, up to a position of the journal at most. */
+export function readOneStream(
+  store: Store,
+  areas: Areas,
+  stream: string,
+  options: ReadStreamOptions,
+  positionMax: number = Infinity,
+): Reading {
   parseStream(stream, "stream");
   checkMembers(options, "options", ["from", "direction", "limit", "unknown", "signal"]);
   const backward = parseDirection(options.direction);
@@ -67,7 +73,7 @@ export function readOneStream(store: Store, areas: Areas, stream: string, option
     ...parseCommon(options),
     matches: everything,
     async page(snapshot, next, size) {
-      end ??= (await snapshot.streamHeads([stream]))[0]?.rev ?? 0;
+      end ??= await lastRevision(snapshot, stream, positionMax);
       const start = Math.min(next ?? from ?? (backward ? end : 1), backward ? end : Infinity);
       if (end === 0 || start > end) return { stored: [], next: null };
       const stored = await snapshot.streamEntries(
@@ -80,6 +86,20 @@ export function readOneStream(store: Store, areas: Areas, stream: string, option
       return { stored, next: stored.length === 0 || after < 1 || after > end ? null : after };
     },
   });
+}
+
+/** The last revision of a stream up to a position; 0 when there is none. */
+async function lastRevision(snapshot: StoreSnapshot, stream: string, positionMax: number): Promise<number> {
+  let high = (await snapshot.streamHeads([stream]))[0]?.rev ?? 0;
+  if (positionMax === Infinity) return high;
+  let low = 0;
+  while (low < high) {
+    const middle = Math.floor((low + high + 1) / 2);
+    const [stored] = await snapshot.streamEntries(stream, middle, 1);
+    if (stored !== undefined && stored.seq <= positionMax) low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }
 
 function reading(store: Store, areas: Areas, plan: Plan): Reading {

@@ -167,6 +167,20 @@ describe.each(Object.entries(drivers))("%s", (_, fold) => {
     }
   });
 
+  test("D05 a member that data names __proto__ stops the projection, in a document that is new and in one that was there", () => {
+    const naming = things((thing, { data }) => {
+      const document = thing ?? { own: {} };
+      document[data["name"] as string] = { admin: true };
+      return document;
+    });
+    const harmless = event(0, "thing.changed", { name: "a" });
+    for (const events of [[], [harmless]])
+      expect(
+        refusalOf(() => fold(naming, [...events, event(1, "thing.changed", { name: "__proto__" })])),
+      ).toMatchObject({ code: "PROJECTION_FAILED", details: { position: 1 } });
+    expect(({} as Any)["admin"]).toBeUndefined();
+  });
+
   test("D14 clocks and random calls throw while events are folded, and nothing in between needs them", () => {
     const lease = things((thing, { at, data }) =>
       thing === undefined
