@@ -1,10 +1,9 @@
 /** The engine: the only place that sequences effects. It owns the writer and the readings over one store.
  *  Invariant: no read creates, migrates or repairs anything. */
-import { invalid, LedgerError } from "../kernel/errors.js";
+import { LedgerError } from "../kernel/errors.js";
 import type { Clock } from "../kernel/clock.js";
 import type { AnyProjection, Projection } from "../../projections/define-projection.js";
-import { checkObject } from "../kernel/members.js";
-import { Content, contentDigest, isContentReference, type ContentReference } from "../journal/content.js";
+import type { Content, ContentReference } from "../journal/content.js";
 import type { Checkpoint } from "../journal/checkpoint.js";
 import type { EventDefinitions } from "../journal/define-events.js";
 import type { JournalOpened, RandomBytes } from "../journal/events/journal.js";
@@ -43,6 +42,7 @@ import type { LedgerConsistencyProof, LedgerInclusionProof, ProveOptions } from 
 import { QueuedAppend } from "./queued-append.js";
 import { QueuedBringUp } from "./queued-bring-up.js";
 import { QueuedErasure } from "./queued-erasure.js";
+import { readContent } from "./read-content.js";
 import { readJournal, readOneStream } from "./reading.js";
 import type { Reading } from "./reading.js";
 import { findReceipt } from "./receipts.js";
@@ -66,8 +66,6 @@ import type {
   Subscription,
 } from "./types.js";
 import { Writer } from "./writer.js";
-
-const referenceExpected = 'a content reference {"$content", "bytes", "n"}';
 
 export interface EngineOptions {
   readonly store: Store;
@@ -270,37 +268,7 @@ export class Engine {
 
   async content(reference: ContentReference): Promise<Content> {
     this.checkOpen();
-    checkObject(reference, "reference", referenceExpected);
-    if (!isContentReference(reference)) throw invalid("reference", referenceExpected, reference);
-    const snapshot = await this.options.store.snapshot();
-    try {
-      const [stored] = await snapshot.contents([reference.n]);
-      const details = { ...reference };
-      if (stored === null || stored === undefined)
-        throw new LedgerError("CONTENT_MISSING", `content ${reference.n} must be stored, found nothing`, { details });
-      if (stored.digest !== reference.$content)
-        throw new LedgerError(
-          "CONTENT_MISSING",
-          `content ${reference.n} must be ${reference.$content}, found ${stored.digest}`,
-          { details },
-        );
-      if ("erased" in stored)
-        throw new LedgerError("CONTENT_ERASED", `content ${reference.n} was erased by event #${stored.erased}`, {
-          details: { ...details, erasedBy: stored.erased },
-        });
-      if (
-        contentDigest(stored.media, stored.salt, stored.bytes) !== reference.$content ||
-        stored.bytes.length !== reference.bytes
-      ) {
-        throw new LedgerError("STORE_DAMAGED", `content ${reference.n} must hash to its digest, found other bytes`, {
-          details,
-          hint: "run `runledger verify` on it",
-        });
-      }
-      return new Content(stored.media, new Uint8Array(stored.bytes));
-    } finally {
-      await snapshot.release();
-    }
+    return readContent(this.options.store, reference);
   }
 
   async status(): Promise<LedgerStatus> {
