@@ -4,6 +4,7 @@ import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { content, openLedger } from "../../src/index.js";
 import type { ContentReference } from "../../src/index.js";
+import { place, withOrders } from "../engine/orders.js";
 import { call, finish, jsonLines, newLedgerFile, runledger, start } from "./command.js";
 
 const secret = "the-secret-that-must-go";
@@ -94,6 +95,30 @@ describe("erase", () => {
       { position: 2, stream: "a/\u202e2", revision: 1, type: "note.written" },
       { position: 3, stream: "a/3", revision: 1, type: "note.copied" },
     ]);
+  });
+
+  test("takes the salt of the receipt along whose command recorded the content, and says so before it does", async () => {
+    const file = newLedgerFile();
+    const ledger = await openLedger(file, withOrders);
+    const { position } = await ledger.execute(place({ order: "7", total: 1, note: content(secret) }), { id: "c1" });
+    const [event] = await ledger.readStream("order/7").toArray();
+    const digest = (event!.data as unknown as { readonly note: ContentReference }).note.$content;
+    const { salt } = (await ledger.receipt("c1"))!;
+    await ledger.close();
+    const args = ["erase", "--ledger", file, digest, "--reason", "ticket 4711"];
+
+    const told = (await call(args)).stdout.split("\n");
+    const [plan] = jsonLines((await call([...args, "--json"])).stdout);
+    const done = (await call([...args, "--yes"])).stdout;
+
+    expect(told[2]).toMatch(/^salt of {5}#3 {2}[0-9a-f]{12} {2}receipt\.recorded {2}client\/default@1$/);
+    expect(told.at(-2)).toBe("would go    1 content and 1 salt");
+    expect(plan!["salts"]).toMatchObject([{ digest: salt.$content, n: salt.n, bytes: 32, entries: [{ position }] }]);
+    expect(done).toContain("1 content and 1 salt, by #4");
+    expect((await call(["verify", file])).stdout).toContain("2 contents, authorised at #4");
+    const again = await openLedger(file, withOrders);
+    expect(await again.receipt("c1")).toMatchObject({ fingerprint: "erased" });
+    await again.close();
   });
 
   test("refuses what several streams share, says how to go on, and changes nothing", async () => {
