@@ -19,6 +19,7 @@ import { addKeygen } from "./verbs/keygen.js";
 import { addLog } from "./verbs/log.js";
 import { addProve } from "./verbs/prove.js";
 import { addShow } from "./verbs/show.js";
+import { addState } from "./verbs/state.js";
 import { addStatus } from "./verbs/status.js";
 import { addTail } from "./verbs/tail.js";
 import { addVerify } from "./verbs/verify.js";
@@ -76,6 +77,7 @@ function buildProgram(line: CommandLine): Command {
   addTail(program, line);
   addShow(program, line);
   addCat(program, line);
+  addState(program, line);
   addStatus(program, line);
   addVerify(program, line);
   addForkCheck(program, line);

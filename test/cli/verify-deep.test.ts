@@ -1,43 +1,7 @@
 import Database from "better-sqlite3";
-import { dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { defineProjection } from "../../projections/define-projection.js";
-import { openLedger } from "../../src/index.js";
-import { call, jsonLines, mainFile, newFile, newLedgerFile, runledger } from "./command.js";
-
-const library = JSON.stringify(pathToFileURL(join(dirname(mainFile), "../index.js")).href);
-
-/** The same projection as the tests' own, as a host has it. */
-export const visitsModule = `
-  import { defineProjection } from ${library};
-  export const visits = defineProjection()({
-    name: "visits",
-    version: 1,
-    indexes: { count: ({ count }) => [count] },
-    on: { "page.visited": { key: ({ data }) => data.page, apply: (page) => ({ count: (page?.count ?? 0) + 1 }) } },
-  });`;
-
-/** A ledger with the visits of three pages. */
-async function visitedLedger(): Promise<string> {
-  const file = newLedgerFile();
-  const visits = defineProjection<{ count: number }>()({
-    name: "visits",
-    version: 1,
-    indexes: { count: ({ count }) => [count] },
-    on: {
-      "page.visited": {
-        key: ({ data }) => data["page"] as string,
-        apply: (page) => ({ count: (page?.count ?? 0) + 1 }),
-      },
-    },
-  });
-  const ledger = await openLedger(file, { projections: [visits] });
-  for (const page of ["a", "b", "a", "c\u202e", "a"])
-    await ledger.append("page/1", [{ type: "page.visited", data: { page } }]);
-  await ledger.close();
-  return file;
-}
+import { call, jsonLines, newFile, runledger } from "./command.js";
+import { visitedLedger, visitsModule } from "./visits.js";
 
 function edit(file: string, sql: string): void {
   const database = new Database(file);

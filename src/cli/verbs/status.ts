@@ -1,6 +1,6 @@
 /** `runledger status`: how a ledger is, without checking it. */
 import type { Command } from "commander";
-import type { ConsumerStatus, LedgerStatus } from "../../index.js";
+import type { ConsumerStatus, LedgerStatus, ProjectionStatus } from "../../index.js";
 import { jsonOption, ledgerOption } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
 import { escapeText } from "../escape.js";
@@ -48,6 +48,9 @@ function describe(status: LedgerStatus): (readonly [string, string])[] {
       ? [["erased", "bytes of erased contents may still stand in its log; the next writer takes them out"] as const]
       : []),
     ...status.consumers.map((consumer) => ["consumer", consumerLine(consumer)] as const),
+    ...status.projections
+      .filter(({ position, error }) => position >= 0 || error !== null)
+      .map((projection) => ["projection", projectionLine(projection)] as const),
   ];
 }
 
@@ -56,6 +59,11 @@ function consumerLine({ name, position, lag, holder, expiresAt }: ConsumerStatus
   const owner =
     holder === null || expiresAt === null ? "" : `, claimed by ${escapeText(holder)} until ${isoTime(expiresAt)}`;
   return `${escapeText(name)} ${place}, ${grouped(lag)} behind${owner}`;
+}
+
+function projectionLine({ name, version, position, behind, status, error }: ProjectionStatus): string {
+  const place = position < 0 ? "before the first event" : `at #${position}`;
+  return `${escapeText(name)}@${version} ${status}, ${place}, ${grouped(behind)} behind${error === null ? "" : `: ${escapeText(error.message)}`}`;
 }
 
 function walOf(wal: LedgerStatus["store"]["wal"]): (readonly [string, string])[] {

@@ -1,0 +1,282 @@
+/** `runledger state`: documents of a projection, as of now or of any event. */
+import type { Command } from "commander";
+import { builtInProjections } from "../../../projections/built-in.js";
+import type { AnyProjection, FindQuery, FoundDocuments } from "../../../projections/define-projection.js";
+import type { IndexTuple } from "../../../projections/index-key.js";
+import { parseQuery } from "../../../projections/query.js";
+import { replay } from "../../../projections/replay.js";
+import { LedgerError } from "../../index.js";
+import type { Ledger, LedgerEvent } from "../../index.js";
+import { areaOf, parseKey } from "../../kernel/names.js";
+import { listLimitDefault, listLimitMax } from "../../kernel/limits.js";
+import { checked, jsonOption, ledgerOption, wholeNumber } from "../arguments.js";
+import type { CommandLine, CommonOptions } from "../arguments.js";
+import { defineOption, loadDefinitions } from "../definitions.js";
+import type { DefineOptions, Definitions } from "../definitions.js";
+import { escapeJson, escapeText } from "../escape.js";
+import { cutText } from "../event-view.js";
+import { UsageError } from "../exit.js";
+import { ledgerFile, withLedger, withRawReader } from "../open.js";
+import { Positions } from "../resolve.js";
+import { parseSelector } from "../selector.js";
+import type { Selector } from "../selector.js";
+import { findTable, storedDocuments } from "../stored-documents.js";
+import type { KeyedDocument } from "../stored-documents.js";
+
+interface StateOptions extends CommonOptions, DefineOptions {
+  readonly index?: string;
+  readonly prefix?: IndexTuple;
+  readonly at?: Selector;
+  readonly limit?: number;
+}
+
+const documentUnitsShown = 120;
+
+const moreHelp = `
+PROJECTION is a name, or a name with a version as in orders@2. With its code (--define) it shows the documents as of the last
+event, from their table when that is current; --at shows them as of any event, by folding all events up to there. Without the
+code they are shown as they are stored, which may be as of an earlier event: that is said, and "stored" is true in JSON.
+
+Documents come in the order of their keys, or of an index: --index open --prefix '["eu"]' shows those whose tuple begins so.
+
+Examples:
+  runledger state orders --define ./shop.js
+  runledger state orders order/7 --define ./shop.js --at '#1200' --json
+  runledger state orders --define ./shop.js --index open --prefix '["eu"]' --limit 10`;
+
+export function addState(program: Command, line: CommandLine): void {
+  program
+    .command("state")
+    .description("show what is derived: documents of a projection")
+    .argument("<projection>", "its name, or name@version")
+    .argument("[key]", "the document of this key (default: all)", checked("the key", parseKey))
+    .option(...ledgerOption)
+    .option(...defineOption)
+    .option("--at <selector>", "as of this event; see runledger --help", parseSelector)
+    .option("--index <name>", "in the order of this index, those that are in it")
+    .option("--prefix <json>", "with --index: what the first elements must be, a JSON list", parsePrefix)
+    .option(
+      "--limit <count>",
+      `at most so many documents (default: ${listLimitDefault})`,
+      wholeNumber("--limit", 1, Number.MAX_SAFE_INTEGER),
+    )
+    .option(...jsonOption)
+    .addHelpText("after", moreHelp)
+    .action((projection: string, key: string | undefined, options: StateOptions) =>
+      state(line, projection, key ?? null, options),
+    );
+}
+
+function parsePrefix(text: string): IndexTuple {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (Array.isArray(value)) return value as IndexTuple; // its elements are checked with the query
+  throw new UsageError(`--prefix must be a JSON list such as '["eu",3]', found ${JSON.stringify(text)}`);
+}
+
+/** What is shown: where it comes from, and how the documents are had, in pages. */
+interface Source {
+  readonly name: string;
+  readonly version: number;
+  /** The last event that is folded into them; null when the ledger does not say. */
+  readonly asOf: number;
+  /** Are they shown as they are stored, without the code? */
+  readonly stored: boolean;
+  readonly documents: AsyncIterable<KeyedDocument>;
+}
+
+async function state(line: CommandLine, wanted: string, key: string | null, options: StateOptions): Promise<void> {
+  const { name, version } = parseWanted(wanted);
+  if (key !== null && options.index !== undefined) throw new UsageError("--index must stand without a key");
+  if (options.prefix !== undefined && options.index === undefined)
+    throw new UsageError("--prefix must stand with --index");
+  const definitions = await loadDefinitions(options, line.env);
+  const known = projectionOf(definitions, name, version);
+  const file = ledgerFile(options.ledger, line.env);
+  if (known === null) {
+    if (options.at !== undefined)
+      throw new UsageError(`--at needs the code of ${name}, found none`, "--define names the module that has it");
+    await withRawReader(line.terminal, file, async (reader) => {
+      const table = await findTable(reader, name, version);
+      await show(line, key, options, {
+        name,
+        version: table.version,
+        asOf: table.claim.position,
+        stored: true,
+        documents: storedDocuments(reader, table, key, queryOf(options)),
+      });
+    });
+    return;
+  }
+  if (options.index !== undefined) checkQuery(known, queryOf(options));
+  const { events } = definitions;
+  const projections = builtInProjections.includes(known) ? [] : [known];
+  const run = async (ledger: Ledger): Promise<void> => {
+    const reads = await readsOf(ledger, known, definitions, options.at);
+    await show(line, key, options, {
+      name,
+      version: known.version,
+      asOf: reads.position,
+      stored: false,
+      documents: documentsOf(reads, key, queryOf(options)),
+    });
+  };
+  await withLedger(line.terminal, file, run, { events, projections });
+}
+
+function parseWanted(wanted: string): { readonly name: string; readonly version: number | null } {
+  const match = /^(.+)@([1-9]\d{0,14})$/.exec(wanted);
+  return match === null ? { name: wanted, version: null } : { name: match[1]!, version: Number(match[2]) };
+}
+
+/** The code of a projection; null when it was not given. */
+function projectionOf({ projections }: Definitions, name: string, version: number | null): AnyProjection | null {
+  const found = [...builtInProjections, ...projections].filter(
+    (each) => each.name === name && (version === null || each.version === version),
+  );
+  if (found.length > 1)
+    throw new UsageError(
+      `projection ${name} must be of one version, found ${found.map((each) => each.version).join(", ")}`,
+      `${name}@${found[0]!.version} names one`,
+    );
+  return found[0] ?? null;
+}
+
+function queryOf({ index, prefix }: StateOptions): FindQuery {
+  return { ...(index === undefined ? {} : { index }), ...(prefix === undefined ? {} : { prefix }) };
+}
+
+function checkQuery(projection: AnyProjection, query: FindQuery): void {
+  try {
+    parseQuery(projection, query, "--");
+  } catch (error) {
+    if (error instanceof LedgerError) throw new UsageError(error.message.replace(/^--\./, "--"));
+    throw error;
+  }
+}
+
+/** How documents are had. */
+interface Reads {
+  readonly position: number;
+  get(key: string): Promise<object | null> | object | null;
+  find(query: FindQuery): Promise<FoundDocuments<object>> | FoundDocuments<object>;
+}
+
+/** From the table where that is current, else by folding. */
+async function readsOf(
+  ledger: Ledger,
+  projection: AnyProjection,
+  definitions: Definitions,
+  at: Selector | undefined,
+): Promise<Reads> {
+  const positions = await Positions.of(ledger);
+  const position = at === undefined ? positions.size - 1 : await positions.find(at);
+  if (at === undefined)
+    try {
+      const reader = ledger.projection(projection.name);
+      await reader.find({ limit: 1 });
+      return { position, get: (key) => reader.get(key), find: (query) => reader.find(query) };
+    } catch (error) {
+      if (!(error instanceof LedgerError) || error.code !== "NOT_READY") throw error;
+    }
+  const folded = (await replay([projection], eventsTo(ledger, projection, definitions, position))).projection(
+    projection,
+  );
+  if (folded.failure === null) return { ...bound(folded), position };
+  const { code, type, message, position: failedAt } = folded.failure;
+  throw new LedgerError(
+    code,
+    `projection ${projection.name} must fold event #${failedAt} ${type}, found that ${message}`,
+    {
+      details: { ...folded.failure },
+      hint: `--at '#${Math.max(0, failedAt - 1)}' shows the documents before it`,
+    },
+  );
+}
+
+function bound(reads: Omit<Reads, "position">): Omit<Reads, "position"> {
+  return { get: (key) => reads.get(key), find: (query) => reads.find(query) };
+}
+
+/** All events up to one. Those that the program does not know are refused where the projection may have to see them. */
+async function* eventsTo(
+  ledger: Ledger,
+  projection: AnyProjection,
+  { events }: Definitions,
+  position: number,
+): AsyncGenerator<LedgerEvent, void, undefined> {
+  const defined = new Set(events.map(({ area }) => area));
+  const unknown = (event: LedgerEvent): LedgerEvent => {
+    const area = areaOf(event.type);
+    if (!projection.areas.has(area) || (!defined.has(area) && event.version === 1)) return event;
+    throw new LedgerError(
+      "SCHEMA_UNKNOWN",
+      `event #${event.position} ${event.type} must be of a type and version that --define knows, found version ${event.version}`,
+      { details: { position: event.position, type: event.type, version: event.version } },
+    );
+  };
+  for await (const event of ledger.read({ unknown })) {
+    yield event;
+    if (event.position === position) return; // what comes behind it may be unknown
+  }
+}
+
+async function* documentsOf(
+  reads: Reads,
+  key: string | null,
+  query: FindQuery,
+): AsyncGenerator<KeyedDocument, void, undefined> {
+  if (key !== null) {
+    const document = await reads.get(key);
+    if (document !== null) yield { key, document };
+    return;
+  }
+  for (let after: string | null = null; ;) {
+    const page: FoundDocuments<object> = await reads.find({
+      ...query,
+      limit: listLimitMax,
+      ...(after === null ? {} : { after }),
+    });
+    yield* page.documents;
+    if (page.next === null) return;
+    after = page.next;
+  }
+}
+
+async function show(
+  { terminal }: CommandLine,
+  key: string | null,
+  { json, limit = listLimitDefault }: StateOptions,
+  { name, version, asOf, stored, documents }: Source,
+): Promise<void> {
+  const place = asOf < 0 ? "before the first event" : `as of #${asOf}`;
+  let shown = 0;
+  for await (const { key: found, document } of documents) {
+    if (shown === limit) {
+      await terminal.flush();
+      await terminal.say(`there are more; --limit shows more than ${limit}`);
+      break;
+    }
+    if (shown++ === 0 && !json)
+      await terminal.say(`${name}@${version} ${place}${stored ? ", as stored: its code was not given" : ""}`);
+    if (json) await terminal.json({ projection: name, version, asOf, stored, key: found, document });
+    else if (key !== null) await terminal.line(escapeJson(JSON.stringify(document, null, 2)));
+    else
+      await terminal.line(
+        `${terminal.style("cyan", escapeText(found))}  ${cutText(JSON.stringify(document), documentUnitsShown, escapeJson)}`,
+      );
+  }
+  if (shown > 0) return;
+  if (key === null) return terminal.say(`${name}@${version} has no such documents ${place}`);
+  throw new LedgerError(
+    "NOT_FOUND",
+    `a document ${JSON.stringify(key)} of ${name}@${version} must be there ${place}, found none`,
+    {
+      details: { projection: name, version, key, asOf },
+    },
+  );
+}
