@@ -2,6 +2,7 @@
  *  and a check that throws. Source: design sections 2, 6 and 9; cases A18, H10, L03. */
 import assert from "node:assert/strict";
 import type { Command } from "../commands/define-command.js";
+import { checkCrashes } from "./crash-law.js";
 import { CommandWorld } from "./command-world.js";
 import type { CommandArea, Outcome } from "./command-world.js";
 import { seededFaults } from "./faults.js";
@@ -141,6 +142,13 @@ export const commandLaws: readonly CommandLaw[] = [
       );
       const [warm, ...others] = await Promise.all(runs);
       for (const other of others) assert.deepEqual(other, warm, "with other caches it went otherwise");
+    },
+  },
+  {
+    title:
+      "whatever its store suffers, what was acknowledged is there, what was refused is not, and nothing is there twice",
+    async check(area, wishes, seed) {
+      await checkCrashes(area, wishes, seed);
     },
   },
 ];

@@ -37,13 +37,7 @@ export function modelSteps(
 /** Runs a history and holds what it led to against the events alone. */
 export async function runModel(world: CommandWorld, steps: Iterable<Step>): Promise<void> {
   await fc.asyncModelRun(() => ({ model: { answered: new Map() }, real: world }), steps);
-  await expectFolded(world);
-}
-
-/** Documents are the fold of the events. */
-async function expectFolded(world: CommandWorld): Promise<void> {
-  const { documents } = await world.state();
-  assert.deepEqual(documents, await world.replayed(), "the documents are not the fold of the events");
+  await world.expectFolded();
 }
 
 function step(
@@ -103,7 +97,7 @@ function wait(ms: number): Step {
 
 const restart: Step = step("restart", async (world) => {
   await world.reopen();
-  await expectFolded(world);
+  await world.expectFolded();
 });
 
 /** A command as failures show it. */

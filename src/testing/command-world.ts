@@ -1,11 +1,12 @@
 /** A ledger for the laws of commands: everything that could differ from run to run is given, so that what differs is a fault. */
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { AnyProjection } from "../../projections/define-projection.js";
 import { replay } from "../../projections/replay.js";
 import type { Ledger } from "../api/ledger.js";
 import type { Command, CommandDefinition } from "../commands/define-command.js";
 import type { ExecuteOptions } from "../engine/execution.js";
-import type { LedgerEvent } from "../engine/types.js";
+import type { LedgerEvent, NewEvent } from "../engine/types.js";
 import type { EventDefinitions } from "../journal/define-events.js";
 import type { Store } from "../journal/store.js";
 import { canonicalize } from "../kernel/canonical.js";
@@ -34,6 +35,8 @@ export interface Outcome {
   readonly adopted: boolean;
   /** All that the caller was told, but for `adopted`. */
   readonly said: string;
+  /** Ids of the events that it became. */
+  readonly ids: readonly string[];
   /** The code of a refusal, and which command of a list it was. */
   readonly refusal: { readonly code: string; readonly index: unknown } | null;
 }
@@ -48,6 +51,7 @@ export interface State {
 
 export interface WorldOptions {
   readonly cacheDocuments?: number;
+  readonly busyTimeoutMs?: number;
   /** What stands before the store. */
   readonly front?: (store: Store) => Store;
 }
@@ -94,7 +98,7 @@ export class CommandWorld {
   /** Closes the ledger and opens it again, with nothing in its caches. */
   async reopen(): Promise<void> {
     await this.opened?.close();
-    const { front = (store) => store, cacheDocuments } = this.options;
+    const { front = (store) => store, cacheDocuments, busyTimeoutMs } = this.options;
     this.opened = await openLedger(front(this.fixture.store), {
       origin: "testing/laws",
       events: this.area.events,
@@ -103,7 +107,21 @@ export class CommandWorld {
       clock: this.clock,
       testing: { randomBytes: this.randomBytes },
       ...(cacheDocuments === undefined ? {} : { cacheDocuments }),
+      ...(busyTimeoutMs === undefined ? {} : { busyTimeoutMs }),
     });
+  }
+
+  /** Opens it again behind a death, after which closing may fail. */
+  async restart(): Promise<void> {
+    await this.opened?.close().catch(() => {});
+    this.opened = null;
+    await this.reopen();
+  }
+
+  /** Appends events to an open area. */
+  async append(stream: string, events: readonly NewEvent[]): Promise<Outcome> {
+    const said = await this.ledger.append(stream, events);
+    return { type: "accepted", adopted: false, said: fc.stringify(said), ids: said.ids, refusal: null };
   }
 
   /** Executes a command, or several as a list. */
@@ -116,7 +134,7 @@ export class CommandWorld {
             options,
           )
         : await ledger.execute(guarded.of(wish), options);
-      return { type: "accepted", adopted, said: fc.stringify(said), refusal: null };
+      return { type: "accepted", adopted, said: fc.stringify(said), ids: said.ids, refusal: null };
     } catch (error) {
       if (!(error instanceof LedgerError) || !guarded.refusals.has(error.code)) throw error;
       const { code, details, adopted } = error;
@@ -124,6 +142,7 @@ export class CommandWorld {
         type: "refused",
         adopted,
         said: fc.stringify({ code, details, message: error.message }),
+        ids: [],
         refusal: { code, index: details["index"] ?? null },
       };
     }
@@ -151,6 +170,14 @@ export class CommandWorld {
       const folded = replayed.projection(projection);
       return sayDocuments(projection, folded.failure, folded.find({ limit: documentsMax }).documents);
     });
+  }
+
+  /** Documents are the fold of the events, and nobody who verifies finds anything. */
+  async expectFolded(): Promise<void> {
+    const { documents } = await this.state();
+    assert.deepEqual(documents, await this.replayed(), "the documents are not the fold of the events");
+    const { verdict, findings } = await this.ledger.verify({ level: "deep" });
+    assert.deepEqual({ verdict, findings }, { verdict: "OK", findings: [] }, "it does not verify");
   }
 
   private async documentsOf(projection: AnyProjection): Promise<string> {
