@@ -4,10 +4,9 @@ import { builtInProjections } from "../../../projections/built-in.js";
 import type { AnyProjection, FindQuery, FoundDocuments } from "../../../projections/define-projection.js";
 import type { IndexTuple } from "../../../projections/index-key.js";
 import { parseQuery } from "../../../projections/query.js";
-import { replay } from "../../../projections/replay.js";
 import { LedgerError } from "../../index.js";
-import type { Ledger, LedgerEvent } from "../../index.js";
-import { areaOf, parseKey } from "../../kernel/names.js";
+import type { Ledger, ProjectionReader } from "../../index.js";
+import { parseKey } from "../../kernel/names.js";
 import { listLimitDefault, listLimitMax } from "../../kernel/limits.js";
 import { checked, jsonOption, ledgerOption, wholeNumber } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
@@ -82,7 +81,7 @@ function parsePrefix(text: string): IndexTuple {
 interface Source {
   readonly name: string;
   readonly version: number;
-  /** The last event that is folded into them; null when the ledger does not say. */
+  /** The last event that is folded into them. */
   readonly asOf: number;
   /** Are they shown as they are stored, without the code? */
   readonly stored: boolean;
@@ -116,13 +115,13 @@ async function state(line: CommandLine, wanted: string, key: string | null, opti
   const { events } = definitions;
   const projections = builtInProjections.includes(known) ? [] : [known];
   const run = async (ledger: Ledger): Promise<void> => {
-    const reads = await readsOf(ledger, known, definitions, options.at);
+    const { reader, position } = await readsOf(ledger, known, options.at);
     await show(line, key, options, {
       name,
       version: known.version,
-      asOf: reads.position,
+      asOf: position,
       stored: false,
-      documents: documentsOf(reads, key, queryOf(options)),
+      documents: documentsOf(reader, key, queryOf(options), (options.limit ?? listLimitDefault) + 1),
     });
   };
   await withLedger(line.terminal, file, run, { events, projections });
@@ -159,86 +158,42 @@ function checkQuery(projection: AnyProjection, query: FindQuery): void {
   }
 }
 
-/** How documents are had. */
+/** Where documents are read, and as of when. */
 interface Reads {
   readonly position: number;
-  get(key: string): Promise<object | null> | object | null;
-  find(query: FindQuery): Promise<FoundDocuments<object>> | FoundDocuments<object>;
+  readonly reader: ProjectionReader<object>;
 }
 
 /** From the table where that is current, else by folding. */
-async function readsOf(
-  ledger: Ledger,
-  projection: AnyProjection,
-  definitions: Definitions,
-  at: Selector | undefined,
-): Promise<Reads> {
+async function readsOf(ledger: Ledger, projection: AnyProjection, at: Selector | undefined): Promise<Reads> {
   const positions = await Positions.of(ledger);
   const position = at === undefined ? positions.size - 1 : await positions.find(at);
   if (at === undefined)
     try {
       const reader = ledger.projection(projection.name);
       await reader.find({ limit: 1 });
-      return { position, get: (key) => reader.get(key), find: (query) => reader.find(query) };
+      return { position, reader };
     } catch (error) {
       if (!(error instanceof LedgerError) || error.code !== "NOT_READY") throw error;
     }
-  const folded = (await replay([projection], eventsTo(ledger, projection, definitions, position))).projection(
-    projection,
-  );
-  if (folded.failure === null) return { ...bound(folded), position };
-  const { code, type, message, position: failedAt } = folded.failure;
-  throw new LedgerError(
-    code,
-    `projection ${projection.name} must fold event #${failedAt} ${type}, found that ${message}`,
-    {
-      details: { ...folded.failure },
-      hint: `--at '#${Math.max(0, failedAt - 1)}' shows the documents before it`,
-    },
-  );
-}
-
-function bound(reads: Omit<Reads, "position">): Omit<Reads, "position"> {
-  return { get: (key) => reads.get(key), find: (query) => reads.find(query) };
-}
-
-/** All events up to one. Those that the program does not know are refused where the projection may have to see them. */
-async function* eventsTo(
-  ledger: Ledger,
-  projection: AnyProjection,
-  { events }: Definitions,
-  position: number,
-): AsyncGenerator<LedgerEvent, void, undefined> {
-  const defined = new Set(events.map(({ area }) => area));
-  const unknown = (event: LedgerEvent): LedgerEvent => {
-    const area = areaOf(event.type);
-    if (!projection.areas.has(area) || (!defined.has(area) && event.version === 1)) return event;
-    throw new LedgerError(
-      "SCHEMA_UNKNOWN",
-      `event #${event.position} ${event.type} must be of a type and version that --define knows, found version ${event.version}`,
-      { details: { position: event.position, type: event.type, version: event.version } },
-    );
-  };
-  for await (const event of ledger.read({ unknown })) {
-    yield event;
-    if (event.position === position) return; // what comes behind it may be unknown
-  }
+  return { position, reader: (await ledger.at(position)).projection(projection.name) };
 }
 
 async function* documentsOf(
-  reads: Reads,
+  reader: ProjectionReader<object>,
   key: string | null,
   query: FindQuery,
+  count: number,
 ): AsyncGenerator<KeyedDocument, void, undefined> {
   if (key !== null) {
-    const document = await reads.get(key);
+    const document = await reader.get(key);
     if (document !== null) yield { key, document };
     return;
   }
   for (let after: string | null = null; ;) {
-    const page: FoundDocuments<object> = await reads.find({
+    const page: FoundDocuments<object> = await reader.find({
       ...query,
-      limit: listLimitMax,
+      limit: Math.min(count, listLimitMax),
       ...(after === null ? {} : { after }),
     });
     yield* page.documents;
