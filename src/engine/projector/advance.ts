@@ -48,7 +48,10 @@ export async function advance(table: Table, options: AdvanceOptions, lagMax: num
 
 async function write(table: Table, chunk: Chunk, { store, busyTimeoutMs, onEvent }: AdvanceOptions): Promise<void> {
   const { name, version } = table.projection;
-  const written = await writeOperational(store, busyTimeoutMs, (transaction) => writeChunk(transaction, chunk));
+  let tries = 0;
+  const written = await writeOperational(store, busyTimeoutMs, (transaction) =>
+    writeChunk(transaction, chunk, ++tries > 1),
+  );
   if (!written) {
     onEvent({ type: "overtaken", projection: name, version, position: chunk.from.position });
     return;

@@ -99,14 +99,13 @@ async function readStretch(
   return { last, lastId, events };
 }
 
-/** Writes a chunk; false when the table no longer stands where it began. */
-export async function writeChunk(transaction: StoreTransaction, chunk: Chunk): Promise<boolean> {
+/** Writes a chunk; false when the table no longer stands where it began. `again`: an earlier try may have been committed. */
+export async function writeChunk(transaction: StoreTransaction, chunk: Chunk, again: boolean): Promise<boolean> {
   const { projection, from, position, entryId, writes } = chunk;
   const rows = await transaction.projections();
   const mark = await transaction.folded();
   const now = placeOf(projection, rows, mark);
-  // A commit whose answer was lost has written it already.
-  if (now.row !== null && now.position === position && now.row.position === position) return true;
+  if (again && now.row !== null && now.position === position && now.row.position === position) return true;
   if (now.position !== from.position || now.row?.id !== from.row?.id) return false;
   const row = now.row ?? (await addTable(transaction, projection));
   if (writes.length > 0) await transaction.putDocuments(row.id, writes);
