@@ -49,13 +49,13 @@ export interface LedgerOptions {
   readonly allowNetworkFilesystem?: boolean;
   /** Hears of commits, stalls and other things worth knowing. Must not throw; what it throws is dropped. */
   readonly onEvent?: (event: Diagnostic) => void;
-  /** Sees the data, contents and labels of every append, and the reason of an erasure, before anything else looks at them,
-   *  and returns what is to be recorded in their place: the way to keep a secret out of the ledger for good. What it does
-   *  not change it must return as it is, content values in data too: what they hold it is asked for by itself. What it
-   *  returns is checked like what a caller gave; deduplication, definitions and errors see nothing else. It must be
-   *  synchronous and deterministic: the same value has the same answer, whenever it is asked. When it throws, the append
-   *  is refused with `REDACTION_FAILED`, which does not say what it threw. Not shown: streams, types, and the arguments of
-   *  reads. */
+  /** Sees the data, contents and labels of every append, the input, contents and labels of every command, and the reason of
+   *  an erasure, before anything else looks at them, and returns what is to be recorded in their place: the way to keep a
+   *  secret out of the ledger for good. What it does not change it must return as it is, content values in data too: what
+   *  they hold it is asked for by itself. What it returns is checked like what a caller gave; deduplication, definitions,
+   *  commands and errors see nothing else. It must be synchronous and deterministic: the same value has the same answer,
+   *  whenever it is asked. When it throws, the call is refused with `REDACTION_FAILED`, which does not say what it threw.
+   *  Not shown: streams, types, and the arguments of reads. */
   readonly redact?: Redact;
   /** Seams for tests: randomness, faults, the probe for the kind of file system. */
   readonly testing?: TestingSeams;
@@ -71,7 +71,7 @@ export interface TestingSeams {
   readonly filesystemKind?: (path: string) => string;
 }
 
-/** What the `onEvent` hook hears. `committed`: a batch is on disk; `commands` are the appends and erasures in it, `position`
+/** What the `onEvent` hook hears. `committed`: a batch is on disk; `commands` are the calls that wrote in it, `position`
  *  its last entry. `retried`: the store was busy, the batch is decided again. `stalled`: one waited for more than a second
  *  before the write lock was had. `walOverCap`: the write-ahead log is larger than it should be, as a rule because a reader
  *  holds it back. `copied`: a private copy is read, for the original cannot be read in place. `building`: the table of a
