@@ -196,6 +196,7 @@ export function describeStoreDocuments(withStore: WithStore): void {
       () => transaction.documents(table + 1, ["a"]),
       () => transaction.documentsByKey(table + 1, null, 1),
       () => transaction.documentsByIndex(table + 1, part(0)),
+      () => transaction.documentsByIndex(table, part(2)),
       () => transaction.putDocuments(table + 1, []),
       () => transaction.putDocuments(table + 1, [document("a")]),
       () => transaction.dropProjection(table + 1),

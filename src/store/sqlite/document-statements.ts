@@ -3,7 +3,9 @@
  *  Invariant: nothing scans; a test asserts the query plan of each. */
 import type { Statement } from "better-sqlite3";
 import { invariant } from "../../kernel/errors.js";
+import { pragma } from "./connection.js";
 import type { Connection } from "./connection.js";
+import { documentTable } from "./document-table.js";
 
 /** What is asked of a table of documents, and why it is cheap. */
 export const documentSql = {
@@ -46,7 +48,7 @@ type DocumentStatement = Statement<unknown[], unknown[]>;
 /** Which columns change is the caller's data: what is kept is bounded. */
 const statementsMax = 4_000;
 
-/** The statements on documents of one connection. */
+/** The tables of documents of one connection. */
 export class DocumentStatements {
   private readonly connection: Connection;
   private readonly prepared = new Map<string, DocumentStatement>();
@@ -65,9 +67,22 @@ export class DocumentStatements {
     return statement;
   }
 
-  /** Lets go of all of them: a table is gone. */
-  clear(): void {
+  /** Makes a table with so many indexes. */
+  make(table: number, indexes: number): void {
+    for (const { sql } of documentTable(table, indexes)) if (sql !== null) this.connection.exec(sql);
+  }
+
+  /** Drops a table, and lets go of all statements. */
+  drop(table: number): void {
     this.prepared.clear();
+    // Else each page of it is overwritten, which takes its whole size in the log and 16 ms a MB under the lock. Documents hold
+    // no contents: nothing of them is ever erased.
+    pragma(this.connection, "secure_delete = 0");
+    try {
+      this.connection.exec(`DROP TABLE ${nameOf(table)}`);
+    } finally {
+      pragma(this.connection, "secure_delete = 1");
+    }
   }
 }
 

@@ -160,17 +160,19 @@ export class SqliteReads implements StoreReads {
   }
 
   async documentsByIndex(table: number, range: DocumentRange): Promise<readonly FoundDocument[]> {
-    return this.ofTable(table, () => readByIndex(this.tables, this.path, table, range));
+    return this.ofTable(table, () => readByIndex(this.tables, this.path, table, range), range.index + 1);
   }
 
-  /** Reads of one table; SQLite has no code of its own for a table that is not there. */
-  private ofTable<T>(table: number, act: () => T): T {
+  /** Reads of one table; SQLite has no code of its own for a table, or an index of it, that is not there. */
+  private ofTable<T>(table: number, act: () => T, indexesMin = 0): T {
     return this.read((statements) => {
       try {
         return act();
       } catch (cause) {
-        if (sqliteCode(cause) === "SQLITE_ERROR")
-          invariant(statements.projection.get(table) !== undefined, `table ${table} must be there`);
+        if (sqliteCode(cause) !== "SQLITE_ERROR") throw cause;
+        const [indexes = null] = (statements.projection.get(table) ?? []) as [number?];
+        invariant(indexes !== null, `table ${table} must be there`);
+        invariant(indexes >= indexesMin, `table ${table} must have an index ${indexesMin - 1}, found ${indexes}`);
         throw cause;
       }
     });

@@ -16,7 +16,6 @@ import { Lifetime } from "../lifetime.js";
 import { encodePage, revisionsPerPage } from "../stream-page.js";
 import { consumerValues } from "./consumer-row.js";
 import type { DocumentStatements } from "./document-statements.js";
-import { documentTable } from "./document-table.js";
 import { writeDocuments } from "./documents.js";
 import { storeError } from "./errors.js";
 import { projectionValues } from "./projection-row.js";
@@ -39,8 +38,6 @@ export interface TransactionHost {
   readonly reads: ReadStatements;
   readonly writes: WriteStatements;
   readonly tables: DocumentStatements;
-  /** Makes or drops a table or an index. */
-  define(sql: string): void;
   readonly cache: StreamCache;
   /** Makes it durable; throws when it is not known to be. */
   commit(written: Written): void;
@@ -144,7 +141,7 @@ export class SqliteTransaction extends SqliteReads implements StoreTransaction {
       const { writes } = this.host;
       const id = lastNumber(writes.lastTable) + 1;
       this.host.step("projections", () => {
-        for (const { sql } of documentTable(id, row.indexes.length)) if (sql !== null) this.host.define(sql);
+        this.host.tables.make(id, row.indexes.length);
         writes.insertProjection.run(projectionValues(id, row));
         writes.markTable.run(String(id));
       });
@@ -168,8 +165,7 @@ export class SqliteTransaction extends SqliteReads implements StoreTransaction {
       this.host.step("projections", () => {
         const { changes } = this.host.writes.deleteProjection.run(id);
         invariant(changes === 1, `table ${id} must be there`);
-        this.host.tables.clear();
-        this.host.define(`DROP TABLE doc_${id}`);
+        this.host.tables.drop(id);
       });
     });
   }

@@ -205,7 +205,6 @@ export class Writer {
         reads,
         writes,
         tables,
-        define: (sql) => connection.exec(sql),
         cache: this.cache,
         step: (name, act) => this.step(name, act),
         commit: ({ head: last, bytes, erased }) => {
