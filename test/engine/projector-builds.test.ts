@@ -43,13 +43,13 @@ describeStores("tables that are built", (_, openStore) => {
       await open(store, { projections: [account], onEvent }),
       await open(store, { projections: [account], onEvent }),
     ];
-    let going = true;
+    const end = new AbortController();
     const appending = (async () => {
-      for (let n = 0; going; n++) await append(plain, "b", moved("b", n));
+      for (let n = 0; !end.signal.aborted; n++) await append(plain, "b", moved("b", n));
     })();
 
     await Promise.all(builders.map((ledger) => ledger.projection(account).get("a")));
-    going = false;
+    end.abort();
     await appending;
 
     for (const ledger of builders) await expectWhole(ledger, account);

@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { defineProjection } from "../../projections/define-projection.js";
 import type { EventHandler } from "../../projections/define-projection.js";
 import { accept, defineCommand, defineEvents, refuse } from "../../src/index.js";
-import type { Diagnostic, LedgerError, Store } from "../../src/index.js";
+import type { Diagnostic, LedgerError } from "../../src/index.js";
 import { describeStores, open } from "./fixture.js";
-import { accounts, append, counts, expectTables, moved, opened, storedTable } from "./tables.js";
+import { accounts, append, counts, expectTables, moved, opened, readOnly, storedTable } from "./tables.js";
 import type { Account } from "./tables.js";
 
 const broken = accounts({ breaks: 13 });
@@ -114,7 +114,7 @@ describeStores("projections that cannot go on", (openOne, openStore) => {
     const ledger = await open(store, { projections: [broken] });
     await append(ledger, "a", opened("a"), moved("a", 13));
 
-    const reader = await open({ ...bound(store), readOnly: true }, { projections: [broken], readOnly: true });
+    const reader = await open(readOnly(store), { projections: [broken], readOnly: true });
     await expect(reader.projection(broken).get("a")).rejects.toMatchObject({
       code: "PROJECTION_FAILED",
       details: { position: 2, type: "account.moved", key: "a" },
@@ -248,24 +248,3 @@ describeStores("projections that cannot go on", (openOne, openStore) => {
     expect((await storedTable(store, later)).documents).toEqual({ all: { sum: 2 } });
   });
 });
-
-/** The methods of a store, so that its members can be replaced. */
-function bound(store: Store): Store {
-  return new Proxy(store, {
-    ownKeys: (target) => [...Reflect.ownKeys(target), ...methods],
-    getOwnPropertyDescriptor: (target, name) => ({
-      value: valueOf(target, name),
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    }),
-    get: valueOf,
-  });
-}
-
-const methods = ["begin", "snapshot", "reset", "maintain", "scrub", "health", "raw", "close"];
-
-function valueOf(store: Store, name: PropertyKey): unknown {
-  const value: unknown = Reflect.get(store, name);
-  return typeof value === "function" ? (value.bind(store) as unknown) : value;
-}

@@ -135,3 +135,14 @@ export async function expectTables(
     }
   });
 }
+
+/** The store, as it is when it was opened for reading only. */
+export function readOnly(store: Store): Store {
+  return new Proxy(store, {
+    get: (target, name) => {
+      if (name === "readOnly") return true;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
