@@ -27,11 +27,17 @@ const place = defineCommand("order.place", {
 const ledger = await openLedger(path, { events, commands: [place], busyTimeoutMs: 60_000, testing: { faults } });
 say({ open: true });
 counting = true;
-const send = (order) =>
-  ledger.execute(place({ order }), { id: `c${order}`, client: "sender" }).then(
-    ({ result, position, at, adopted }) => ({ order, result, position, at, adopted }),
-    ({ code, message, details, adopted }) => ({ order, code, message, details, adopted }),
-  );
+const send = async (order) => {
+  try {
+    const { result, position, at, adopted } = await ledger.execute(place({ order }), {
+      id: `c${order}`,
+      client: "sender",
+    });
+    return { order, result, position, at, adopted };
+  } catch ({ code, message, details, adopted }) {
+    return { order, code, message, details, adopted };
+  }
+};
 for (let order = 0; order < Number(count); order++)
   for (const answer of await Promise.all([send(order), send(order)])) say(answer);
 await ledger.close();

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { content, openLedger } from "../../src/index.js";
 import type { ContentReference } from "../../src/index.js";
-import { place, withOrders } from "../engine/orders.js";
+import { place as placeOrder, withOrders } from "../engine/orders.js";
 import { call, finish, jsonLines, newLedgerFile, runledger, start } from "./command.js";
 
 const secret = "the-secret-that-must-go";
@@ -100,7 +100,7 @@ describe("erase", () => {
   test("takes the salt of the receipt along whose command recorded the content, and says so before it does", async () => {
     const file = newLedgerFile();
     const ledger = await openLedger(file, withOrders);
-    const { position } = await ledger.execute(place({ order: "7", total: 1, note: content(secret) }), { id: "c1" });
+    const { position } = await ledger.execute(placeOrder({ order: "7", total: 1, note: content(secret) }), { id: "c1" });
     const [event] = await ledger.readStream("order/7").toArray();
     const digest = (event!.data as unknown as { readonly note: ContentReference }).note.$content;
     const { salt } = (await ledger.receipt("c1"))!;
