@@ -1,25 +1,18 @@
 /** The example of an area of a host's own: short, and held to every law through the published functions, as a host would. */
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type * as Runledger from "../../src/index.js";
-import type * as Testing from "../../src/testing/index.js";
-
-// The built package by its own name, for the example takes it from there too; its types are those of the sources.
-const published = async <Module>(name: string): Promise<Module> => (await import(name)) as Module;
-const { openLedger } = await published<typeof Runledger>("runledger");
-const { describeCommands, describeProjection } = await published<typeof Testing>("runledger/testing");
-
-const path = fileURLToPath(new URL("stock.mjs", import.meta.url));
-interface Stock {
-  readonly stockEvents: Runledger.EventDefinitions;
-  readonly stock: Testing.ProjectionSubject["projection"];
-  readonly receive: (input: object) => Runledger.Command;
-  readonly reserve: (input: object) => Runledger.Command<{ left: number }>;
-  readonly area: Pick<Testing.CommandsSubject, "events" | "projections" | "commands">;
-}
-const { area, receive, reserve, stock, stockEvents } = await published<Stock>(path);
+import {
+  area,
+  describeCommands,
+  describeProjection,
+  openLedger,
+  receive,
+  reserve,
+  stock,
+  stockEvents,
+  stockPath,
+} from "./stock-area.js";
 
 const items = fc.constantFrom("pen", "ink", "constructor");
 const counts = fc.integer({ min: 1, max: 5 });
@@ -59,7 +52,7 @@ describeCommands(
 );
 
 test("the example has fewer than 60 lines, and does what its first lines say", async () => {
-  expect(readFileSync(path, "utf8").split("\n").length).toBeLessThan(60);
+  expect(readFileSync(stockPath, "utf8").split("\n").length).toBeLessThan(60);
 
   const ledger = await openLedger("memory:", area);
   await ledger.execute(receive({ item: "pen", count: 10 }));
