@@ -124,19 +124,27 @@ export function describeStoreDocuments(withStore: WithStore): void {
     assert.deepEqual(await read(store, (reads) => keysBy(reads, table, part(0))), ["c", "a"]);
   });
 
-  withStore("bytes that the caller uses again change nothing that is stored", async (store) => {
+  withStore("what the caller uses again changes nothing that is stored", async (store) => {
     const table = await tableNamed(store, "thing", ["by"]);
+    const [indexes, tables] = [["one"], [table]];
     await operate(store, async (transaction) => {
       const at = Buffer.from("a");
-      await transaction.putDocuments(table, [document("a", [at])]);
+      await transaction.putDocuments(table, [document("a", [at]), document("b", [Buffer.from("b")])]);
       at.write("z");
-      await transaction.putDocuments(table, [document("b", [Buffer.from("b")])]);
+      if ((await transaction.projections()).length === 1) await transaction.addProjection(newRow("other", indexes));
+      await transaction.putFolded({ position: 1, entryId: sha256Hex("1"), tables });
     });
+    indexes.push("two");
+    tables.push(9);
 
     const found = await read(store, (reads) => reads.documentsByIndex(table, part(0)));
     found[0]!.at.fill(0x7a);
 
-    assert.deepEqual(await read(store, (reads) => keysBy(reads, table, part(0))), ["a", "b"]);
+    await read(store, async (reads) => {
+      assert.deepEqual(await keysBy(reads, table, part(0)), ["a", "b"]);
+      assert.deepEqual((await reads.projections())[1]?.indexes, ["one"]);
+      assert.deepEqual((await reads.folded())?.tables, [table]);
+    });
   });
 
   withStore("a transaction sees its own documents, and nobody else does before the commit", async (store) => {

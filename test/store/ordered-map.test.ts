@@ -55,6 +55,21 @@ test("any history of a map reads as a sorted list does, and every map before sta
   );
 });
 
+test("a map that is filled from both ends stays balanced", () => {
+  let map: OrderedMap<number> = null;
+  for (let n = 0; n < 64; n++) {
+    for (const each of [n, 255 - n, 127 - n, 128 + n]) map = set(map, Buffer.of(each), n);
+    depthOf(map);
+  }
+
+  for (let n = 0; n < 64; n++) {
+    for (const each of [64 + n, 191 - n]) map = without(map, Buffer.of(each));
+    depthOf(map);
+  }
+
+  expect(listed(map)).toHaveLength(128);
+});
+
 test("a map that is filled and emptied in order stays shallow", () => {
   let map: OrderedMap<number> = null;
   const keyOf = (n: number): Buffer => {
