@@ -62,7 +62,7 @@ export interface EventPlace {
 /** An event as reducers see it: frozen, with its data, which nobody else may change. */
 export function projectionEvent(fields: EventPlace, data: EventData, version: number): ProjectionEvent {
   const { seq, stream, rev, type, at, actor, command, cause, corr, fence } = fields;
-  return Object.freeze({
+  const event: { -readonly [Member in keyof ProjectionEvent]: ProjectionEvent[Member] } = {
     position: seq,
     stream,
     revision: rev,
@@ -70,10 +70,11 @@ export function projectionEvent(fields: EventPlace, data: EventData, version: nu
     version,
     data: freezeDeep(data),
     at,
-    ...(actor === undefined ? {} : { actor }),
-    ...(command === undefined ? {} : { command }),
-    ...(cause === undefined ? {} : { cause }),
-    ...(corr === undefined ? {} : { correlation: corr }),
-    ...(fence === undefined ? {} : { fence: freezeDeep(fence) }),
-  });
+  };
+  if (actor !== undefined) event.actor = actor;
+  if (command !== undefined) event.command = command;
+  if (cause !== undefined) event.cause = cause;
+  if (corr !== undefined) event.correlation = corr;
+  if (fence !== undefined) event.fence = freezeDeep(fence);
+  return Object.freeze(event);
 }

@@ -5,13 +5,17 @@ import { hash } from "node:crypto";
 const alphabet = "abcdefghijklmnopqrstuvwxyz234567";
 
 export class Mint {
-  private readonly seed: string;
+  private readonly seed: Uint8Array;
+  private readonly part: number | string;
+  /** What is hashed with each label; made when something is minted. */
+  private prefix: string | null = null;
   private ids = 0;
   private salts = 0;
 
   /** `part` tells the commands of one call apart. */
   constructor(seed: Uint8Array, part: number | string) {
-    this.seed = `runledger mint/v1\n${Buffer.from(seed).toString("base64")}\n${part}\n`;
+    this.seed = seed;
+    this.part = part;
   }
 
   /** The next id: 26 base32 characters. */
@@ -27,6 +31,7 @@ export class Mint {
   }
 
   private bytes(label: string): Uint8Array {
-    return hash("sha256", this.seed + label, "buffer");
+    this.prefix ??= `runledger mint/v1\n${Buffer.from(this.seed).toString("base64")}\n${this.part}\n`;
+    return hash("sha256", this.prefix + label, "buffer");
   }
 }

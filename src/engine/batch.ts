@@ -3,16 +3,17 @@
  *  content numbers are dense; how they are grouped into batches leaves no mark in the bytes. */
 import type { Clock } from "../kernel/clock.js";
 import { invariant, LedgerError } from "../kernel/errors.js";
+import type { AreaDefined } from "../journal/events/journal.js";
 import type { ContentRow, EntryRow, StoreHead, StreamHead } from "../journal/store.js";
 import type { Areas } from "./areas.js";
-import type { BatchDocuments } from "./documents.js";
+import type { BatchDocuments, TxDocuments } from "./documents.js";
 import type { Known } from "./known.js";
 import type { Requirement } from "./prepare-labels.js";
 import { StagedContents } from "./staged-contents.js";
 import { nextTime } from "./time.js";
 import type { TimeState } from "./time.js";
 import { Tx } from "./tx.js";
-import type { SealedTx } from "./tx.js";
+import type { SealedTx, TxGround } from "./tx.js";
 import type { EventReference } from "./types.js";
 
 /** What a batch starts from. */
@@ -26,7 +27,7 @@ export interface BatchStart {
   readonly acceptClockStep: boolean;
 }
 
-export class Batch {
+export class Batch implements TxGround {
   readonly known: Known;
   readonly documents: BatchDocuments;
   readonly entries: EntryRow[] = [];
@@ -38,8 +39,8 @@ export class Batch {
   time: TimeState | null;
   private readonly start: BatchStart;
   private readonly byPlain = new Map<string, ContentRow>();
-  private position: number;
-  private headId: string;
+  position: number;
+  headId: string;
   private contentCount: number;
 
   constructor(start: BatchStart) {
@@ -62,22 +63,8 @@ export class Batch {
 
   /** Opens a tx. One at a time: one that is not sealed when the next is opened was dropped. */
   open(): Tx {
-    const { areas, documents } = this.start;
-    return new Tx({
-      position: this.position,
-      headId: this.headId,
-      contents: new StagedContents(this.known, {
-        count: this.contentCount,
-        staged: this.contents,
-        byPlain: this.byPlain,
-      }),
-      headOf: (stream) => this.headOf(stream),
-      toRecord: (stream, type) => areas.toRecord(stream, type),
-      nextTime: () => this.nextTime(),
-      concerns: (type) => documents.concerns(type),
-      openDocuments: () => documents.open(),
-      seal: (sealed) => this.accept(sealed),
-    });
+    const before = { count: this.contentCount, staged: this.contents, byPlain: this.byPlain };
+    return new Tx(this, new StagedContents(this.known, before));
   }
 
   /** Refuses unless streams and a cause are as said, as the batch leaves them so far. What it asks for must be known. */
@@ -86,12 +73,25 @@ export class Batch {
     if (cause !== undefined) this.checkCause(cause.position, cause.id);
   }
 
-  private nextTime(): TimeState {
+  toRecord(stream: string, type: string): AreaDefined | null {
+    return this.start.areas.toRecord(stream, type);
+  }
+
+  nextTime(): TimeState {
     const { clock, acceptClockStep } = this.start;
     return nextTime(this.time, { clock: clock.now(), monotonic: clock.monotonic() }, acceptClockStep);
   }
 
-  private accept({ rows, contents, recorded, time }: SealedTx): void {
+  concerns(type: string): boolean {
+    return this.documents.concerns(type);
+  }
+
+  openDocuments(): TxDocuments {
+    return this.documents.open();
+  }
+
+  /** Takes over a tx that was sealed. */
+  seal({ rows, contents, recorded, time }: SealedTx): void {
     for (const row of rows) {
       invariant(row.seq === this.position, "an entry follows the head");
       this.entries.push(row);
@@ -108,7 +108,8 @@ export class Batch {
     for (const area of recorded) this.start.areas.record(area);
   }
 
-  private headOf(stream: string): StreamHead | null {
+  /** The head of a stream as the batch leaves it so far. */
+  headOf(stream: string): StreamHead | null {
     return this.heads.get(stream) ?? this.known.head(stream);
   }
 

@@ -18,9 +18,10 @@ import type { TimeState } from "./time.js";
 
 /** What a tx needs of its batch. */
 export interface TxGround {
+  /** The position of its first entry. */
   readonly position: number;
+  /** The id of the entry before that. */
   readonly headId: string;
-  readonly contents: StagedContents;
   headOf(stream: string): StreamHead | null;
   /** What must be recorded of an area before an event of this type is written; null: nothing. */
   toRecord(stream: string, type: string): AreaDefined | null;
@@ -64,13 +65,15 @@ export class Tx {
   private readonly ground: TxGround;
   private readonly drafts: Draft[] = [];
   private readonly heads = new Map<string, StreamHead>();
-  private readonly recorded = new Map<string, AreaDefined>();
-  private readonly references = new Map<ContentValue, ContentReference>();
+  private readonly contents: StagedContents;
+  private readonly recorded: AreaDefined[] = [];
+  private references: Map<ContentValue, ContentReference> | null = null;
   private time: TimeState | null = null;
   private opened: TxDocuments | null = null;
 
-  constructor(ground: TxGround) {
+  constructor(ground: TxGround, contents: StagedContents) {
     this.ground = ground;
+    this.contents = contents;
   }
 
   /** Engine time of all its events: taken once, when it is first asked for. */
@@ -95,12 +98,12 @@ export class Tx {
 
   /** A content of the journal or of this batch; null when there is none. What is stored must be known. */
   content(n: number): StoredContent | null {
-    return this.ground.contents.find(n);
+    return this.contents.find(n);
   }
 
   /** The reference to a content that one of its events names; undefined when none does. */
   referenceTo(content: ContentValue): ContentReference | undefined {
-    return this.references.get(content);
+    return this.references?.get(content);
   }
 
   /** Adds events that its caller asked for; what must be said of their areas comes first. What it throws refuses them; what
@@ -110,7 +113,7 @@ export class Tx {
     this.checkCount(recording.length + events.length);
     const folded: ProjectionEvent[] = [];
     for (const area of recording) {
-      this.recorded.set(area.area, area);
+      this.recorded.push(area);
       this.place(ownEvent("area.defined", area, {}), false, folded);
     }
     for (const event of events) this.place(event, true, folded);
@@ -140,7 +143,7 @@ export class Tx {
       rows.push({ seq, id, stream, rev, before, type, at: time.at, skew: time.at - time.clock, entry });
       prev = id;
     }
-    this.ground.seal({ rows, contents: this.ground.contents.rows, recorded: [...this.recorded.values()], time });
+    this.ground.seal({ rows, contents: this.contents.rows, recorded: this.recorded, time });
     this.opened?.keep();
     return {
       rows,
@@ -160,8 +163,8 @@ export class Tx {
 
   private place(event: PreparedEvent, asked: boolean, folded: ProjectionEvent[]): void {
     const { stream, type, template, path } = event;
-    const references = this.ground.contents.place(event);
-    event.contents.forEach(({ value }, index) => this.references.set(value, references[index]!));
+    const references = this.contents.place(event);
+    if (references.length > 0) this.note(event, references);
     const data = fillSegments(event.segments, references);
     const head = this.headOf(stream);
     const seq = this.ground.position + this.drafts.length;
@@ -174,6 +177,11 @@ export class Tx {
     folded.push(projectionEvent({ ...event.labels, seq, stream, rev, type, at: this.at }, facts, event.version));
   }
 
+  private note({ contents }: PreparedEvent, references: readonly ContentReference[]): void {
+    const noted = (this.references ??= new Map());
+    contents.forEach(({ value }, index) => noted.set(value, references[index]!));
+  }
+
   private areasToRecord(events: readonly PreparedEvent[]): AreaDefined[] {
     const recording = new Map<string, AreaDefined>();
     let last: PreparedEvent | undefined;
@@ -181,7 +189,7 @@ export class Tx {
       if (event.type === last?.type && event.stream === last.stream) continue;
       last = event;
       const area = this.ground.toRecord(event.stream, event.type);
-      if (area !== null && !this.recorded.has(area.area)) recording.set(area.area, area);
+      if (area !== null && !this.recorded.some((each) => each.area === area.area)) recording.set(area.area, area);
     }
     return [...recording.values()];
   }
