@@ -94,7 +94,8 @@ export class ReceiptOfCall implements CallReceipt {
   }
 }
 
-function inputText({ segments, contents }: PreparedCommand): string {
+function inputText({ input, segments, contents }: PreparedCommand): string | null {
+  if (input === undefined) return null;
   const standIns = contents.map((content) => contentStandIn(content.media, ContentValue.bytesOf(content)!));
   return segments.map((segment, index) => segment + (standIns[index] ?? "")).join("");
 }

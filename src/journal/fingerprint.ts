@@ -4,9 +4,9 @@
 import { contentDigest, jsonMedia, plainHash } from "./content.js";
 
 /** The text of one command: the canonical text of `[name, input]`, in which each content value is what `contentStandIn`
- *  says. `input` is canonical already. */
-export function commandText(name: string, input: string): string {
-  return `["${name}",${input}]`;
+ *  says, or of `[name]` when there is no input. `input` is canonical already. */
+export function commandText(name: string, input: string | null): string {
+  return input === null ? `["${name}"]` : `["${name}",${input}]`;
 }
 
 /** The text of a list of commands. A list of one is not the command in it: their answers differ. */

@@ -114,6 +114,8 @@ describe("a fingerprint", () => {
 
   test("tells names, values, the order of lists, and lists from commands apart", () => {
     const texts = [
+      commandText("a.b", null),
+      commandText("a.b", "null"),
       commandText("a.b", "1"),
       commandText("a.c", "1"),
       commandText("a.b", '"1"'),
