@@ -88,4 +88,30 @@ describeStores("reads of projections", (openOne, openStore) => {
       if (n % 2 === 0) await append(plain, "x", { type: "other.happened" });
     }
   });
+
+  test("a read is answered as of its call, however fast another program writes", async () => {
+    const store = await openStore();
+    const account = accounts();
+    const plain = await open(store);
+    await append(plain, "a", opened("a"));
+    let writing = false;
+    const busy = new Proxy(store, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        if (name !== "snapshot") return value.bind(target) as unknown;
+        return async () => {
+          if (writing) await append(plain, "a", moved("a", 1));
+          return target.snapshot();
+        };
+      },
+    });
+    const ledger = await open(busy, { projections: [account] });
+    writing = true;
+
+    const document = await ledger.projection(account).get("a");
+
+    writing = false;
+    expect(document!.balance).toBeGreaterThan(0);
+  });
 });

@@ -128,6 +128,19 @@ describeStores("finding in any history", (_, openStoreOf) => {
     );
   });
 
+  test("what a list removed does not make the page of its next command short", async () => {
+    const ledger = await open(await openStoreOf(), { projections: [projection], events: [events], commands: [change] });
+    const names = ["a", "b", "c", "d", "e", "f"];
+    for (const name of names) await ledger.append(`account/${name}`, [opened(name)]);
+    const remove = (account: string): ReturnType<typeof change> =>
+      change({ change: { account, does: "close", amount: 0, owner: "" }, query: { limit: 2 } });
+
+    const { results } = await ledger.execute(["a", "b", "c", "d"].map(remove));
+
+    expect(results.map((found) => found.documents.map(({ key }) => key).join(""))).toEqual(["ab", "bc", "cd", "de"]);
+    expect(results.map((found) => found.next !== null)).toEqual([true, true, true, true]);
+  });
+
   test("pages of a query follow each other without a hole or a repetition", async () => {
     const ledger = await open(await openStoreOf(), { projections: [projection], events: [events], commands: [change] });
     for (let n = 0; n < 25; n++)
