@@ -2,6 +2,10 @@
 export function freezeDeep<Value extends object>(value: Value): Value {
   if (Object.isFrozen(value)) return value;
   Object.freeze(value);
-  for (const member of Object.values(value)) if (typeof member === "object" && member !== null) freezeDeep(member);
+  const members = value as Record<string, unknown>;
+  for (const name in members) {
+    const member = members[name];
+    if (typeof member === "object" && member !== null) freezeDeep(member);
+  }
   return value;
 }

@@ -2,7 +2,8 @@
  *  it. The checks of `settle`, without drafts, copies or freezing, at the price of two walks over a small document.
  *  Invariants: a container is in one document, once, and was made here: what a reducer hangs in (a part of the event, a
  *  constant of the host, the same thing twice) is copied when it is first seen. What could not be settled leaves the document
- *  as it was. What no JSON shows, members named by symbols or computed, is looked for where it is first seen, and not again.
+ *  as it was. What no JSON shows (members named by symbols, computed, or beside the elements of a list) is looked for where a
+ *  container is first seen, and not again.
  *  Source: decision 0018. */
 import { depthMax } from "../src/kernel/limits.js";
 import { checkRoot, isExact, isPlain, isSame, refusalOf } from "./document.js";
@@ -107,6 +108,7 @@ export class WorkingDocument {
       }
       const old = at < end && this.names[at] === name ? this.values[at] : absent;
       at += 1;
+      if (member === old && typeof member !== "object" && member !== 0) continue; // most of them, most of the time
       const kept = this.lookAt(member, old, level, place);
       if (kept === undefined) return null;
       if (kept !== member || kept === 0) value[name] = kept; // a zero may have had a sign
@@ -122,12 +124,13 @@ export class WorkingDocument {
       const member = value[index];
       const old = at < end ? this.values[at] : absent;
       at += 1;
+      if (member === old && typeof member !== "object" && member !== 0) continue;
       const kept = this.lookAt(member, old, level, place);
       if (kept === undefined) return null;
       if (kept !== member || kept === 0) value[index] = kept;
     }
     if (place >= 0 && at !== end) this.differs = true;
-    return Object.keys(value).length === value.length ? value : null;
+    return value;
   }
 
   /** A member, as it is kept; undefined: it is not JSON. */

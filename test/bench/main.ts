@@ -17,6 +17,7 @@ import { concurrentCommandsMeasure } from "./p03-commands.js";
 import { concurrentMeasure } from "./p03-concurrent.js";
 import { sizeMeasure } from "./p07-size.js";
 import { lengthMeasure } from "./p08-length.js";
+import { replayMeasure } from "./p09-replay.js";
 import { verifyMeasure } from "./p11-verify.js";
 import { openMeasure } from "./p12-open.js";
 import { diskMeasure } from "./p14-disk.js";
@@ -32,6 +33,7 @@ const measures: readonly Measure[] = [
   lengthMeasure,
   diskMeasure,
   openMeasure,
+  replayMeasure,
   verifyMeasure,
   treeMeasure,
   idleMeasure,
