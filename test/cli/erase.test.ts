@@ -100,7 +100,9 @@ describe("erase", () => {
   test("takes the salt of the receipt along whose command recorded the content, and says so before it does", async () => {
     const file = newLedgerFile();
     const ledger = await openLedger(file, withOrders);
-    const { position } = await ledger.execute(placeOrder({ order: "7", total: 1, note: content(secret) }), { id: "c1" });
+    const { position } = await ledger.execute(placeOrder({ order: "7", total: 1, note: content(secret) }), {
+      id: "c1",
+    });
     const [event] = await ledger.readStream("order/7").toArray();
     const digest = (event!.data as unknown as { readonly note: ContentReference }).note.$content;
     const { salt } = (await ledger.receipt("c1"))!;

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { verify } from "../../src/forensic/index.js";
 import { contentDigest, contentReferences } from "../../src/journal/content.js";
 import { encodeEntry, entryId, entryTemplate, parseEntry } from "../../src/journal/entry.js";
+import { parseReceipt } from "../../src/journal/events/receipt.js";
 import { canonicalize } from "../../src/kernel/canonical.js";
 import { lineReader, readLines } from "./line-reader.js";
 import { canonical, checkJournal, idOf, readEntry } from "./second-implementation.js";
@@ -19,6 +20,7 @@ const evidence: Readonly<Record<string, string>> = {
   "every-member.jsonl": "b1c7815293d76497d9d129a4a50fb80ad16168626fb587d8c7ae5085ba33d714",
   "numbers-and-strings.jsonl": "bf8384620bf8c16e581bb0db3b00905d4d2bedc0b87738a2d62c0f19df8379c2",
   "opened.jsonl": "04bf4bab393e7497fae19ee7c7821e835458b2a135a1fea6eb49d8e1f4d58f2b",
+  "receipts.jsonl": "af762282cc89a0b709bcc8adb4fb0c02e6424d8b52826f1e217952b7658fc7b8",
   "several-streams.jsonl": "3654a53bca895885a3f0b07865babeb0c0e3d07f56dd09bbc0fe0e49a72f9fe9",
   "three-hundred.jsonl": "9b8da63a7a1246aba2b24d3e678fb31231caab5f4071c7b1463731338bf8ae4e",
 };
@@ -101,6 +103,42 @@ describe.each(names)("fixtures/format/%s", (name) => {
       expect(checkJournal(lines.toSpliced(where, 1))).not.toEqual([]);
       expect(checkJournal(lines.toSpliced(where, 0, line))).not.toEqual([]);
     }
+  });
+});
+
+describe("the receipts of receipts.jsonl", () => {
+  const lines = read("receipts.jsonl");
+  const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+  const note = sha256("text/plain;charset=utf-8\nring twice");
+  const order7 = `{"lines":{"10":"tea","9":"crème","b":{"x":[2,null],"y":1}},"note":{"$content":"${note}"},"order":"7","total":42}`;
+  const texts: Readonly<Record<string, string>> = {
+    c1: `["order.place",${order7}]`,
+    c2: `["order.place",${order7}]`,
+    c3: '[["order.place",{"order":"8","total":1}],["order.note",{"order":"8","text":"x"}],["order.echo",{"answer":null}],["order.echo",{}]]',
+    "é😀 /": '[["order.place",{"order":"9","total":1}],["order.place",{"order":"8","total":1}]]',
+  };
+  const receipts = entriesOf(lines)
+    .map(({ entry }) => parseEntry(entry))
+    .filter(({ type }) => type === "receipt.recorded")
+    .map(({ data }) => parseReceipt(data));
+
+  test("have the fingerprints of what was sent, computed by hand", () => {
+    const salts = lines.filter((line) => "media" in line);
+    for (const { id, salt, fingerprint } of receipts) {
+      const bytes = salts.find(({ n }) => n === salt.n)?.bytes;
+      if (id === "c4") expect(bytes).toBeUndefined();
+      else expect(sha256(`runledger content/v1\napplication/json\n${bytes}\n${texts[id]}`)).toBe(fingerprint);
+    }
+  });
+
+  test("are one for each id, in the order in which they were sent", () => {
+    expect(receipts.map((receipt) => [receipt.id, receipt.name ?? receipt.names, receipt.outcome])).toEqual([
+      ["c1", "order.place", "accepted"],
+      ["c2", "order.place", "refused"],
+      ["c3", ["order.place", "order.note", "order.echo"], "accepted"],
+      ["é😀 /", ["order.place"], "refused"],
+      ["c4", "order.keep", "accepted"],
+    ]);
   });
 });
 
