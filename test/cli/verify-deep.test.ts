@@ -1,7 +1,9 @@
+import { execFileSync } from "node:child_process";
+import { pathToFileURL } from "node:url";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { call, jsonLines, newFile, runledger } from "./command.js";
-import { visitedLedger, visitsModule } from "./visits.js";
+import { call, jsonLines, newFile, newLedgerFile, runledger } from "./command.js";
+import { library, visitedLedger, visitsModule } from "./visits.js";
 
 function edit(file: string, sql: string): void {
   const database = new Database(file);
@@ -72,5 +74,27 @@ describe("verify --deep", () => {
 
     expect(done.code).toBe(1);
     expect(done.stdout).toMatch(/\nFAIL +documents +#1 page\/1@1 table 1 visits@1 "a" \/count +E_NONDETERMINISM/);
+  });
+
+  test("T52 finds a reducer that looks at the time zone of its process when another one verifies", async () => {
+    const spoken = visitsModule.replace("(page?.count ?? 0) + 1", "new Date(2026, 0, 1).toISOString()");
+    const file = newLedgerFile();
+    const module = newFile("visits.mjs", spoken.replace("count: ({ count }) => [count]", "none: () => null"));
+    const writer = newFile(
+      "writer.mjs",
+      `import { openLedger } from ${library};
+       import { visits } from ${JSON.stringify(pathToFileURL(module).href)};
+       const ledger = await openLedger(${JSON.stringify(file)}, { projections: [visits] });
+       await ledger.append("page/1", [{ type: "page.visited", data: { page: "a" } }]);
+       await ledger.close();`,
+    );
+    execFileSync(process.execPath, [writer], { env: { ...process.env, TZ: "Asia/Tokyo" } });
+    const verify = ["verify", file, "--deep", "--define", module];
+    const there = await runledger(verify, { env: { TZ: "Asia/Tokyo" } });
+    const elsewhere = await runledger(verify, { env: { TZ: "America/Lima" } });
+
+    expect(there.code).toBe(0);
+    expect(elsewhere.code).toBe(1);
+    expect(elsewhere.stdout).toMatch(/\nFAIL +documents +#1 page\/1@1 table 1 visits@1 "a" +E_PROJECTION /);
   });
 });

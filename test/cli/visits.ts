@@ -5,7 +5,8 @@ import { defineProjection } from "../../projections/define-projection.js";
 import { openLedger } from "../../src/index.js";
 import { mainFile, newLedgerFile } from "./command.js";
 
-const library = JSON.stringify(pathToFileURL(join(dirname(mainFile), "../index.js")).href);
+/** The library as a host's module imports it, quoted. */
+export const library: string = JSON.stringify(pathToFileURL(join(dirname(mainFile), "../index.js")).href);
 
 /** The projection as a host has it. */
 export const visitsModule = `
