@@ -152,7 +152,7 @@ export function describeStoreReads(withStore: WithStore): void {
       await transaction.append([entryRow({ seq: 0, stream: "a/1", rev: 1, before: null })], [row], []);
       const kept = { ...row, salt: Buffer.from(row.salt), bytes: Buffer.from(bytes) };
       bytes.fill(7);
-      if (!(await commits(transaction))) await write(store, { streams: ["a/1"], rows: [kept] });
+      if (!(await commits(store, transaction))) await write(store, { streams: ["a/1"], rows: [kept] });
 
       const [found] = await read(store, (reads) => reads.contents([1]));
       assert.ok(found !== null && found !== undefined && "bytes" in found);

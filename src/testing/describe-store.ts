@@ -154,7 +154,7 @@ export function describeStore(name: string, open: () => Promise<StoreFixture>, {
       });
       await new Promise((resolve) => setTimeout(resolve, 20));
       order.push("first commits");
-      const committed = await commits(first);
+      const committed = await commits(store, first);
       const seen = await second;
 
       assert.deepEqual(order, ["first commits", "second began"]);
