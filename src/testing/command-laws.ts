@@ -118,7 +118,7 @@ export const commandLaws: readonly CommandLaw[] = [
     },
   },
   {
-    title: "H10 cold, warm and evicted caches leave the same bytes and answers",
+    title: "cold, warm and evicted caches leave the same bytes and answers",
     async check(area, wishes) {
       const runs = [
         { cacheDocuments: undefined, cold: false },

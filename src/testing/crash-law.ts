@@ -35,7 +35,7 @@ export async function checkCrashes(
   const luck = new Luck(plan);
   return CommandWorld.in(area, (world) => new Ordeal(world, luck).run(wishes), {
     front: (store) => luck.front(store),
-    busyTimeoutMs: 20,
+    busyTimeoutMs: 50,
   });
 }
 

@@ -89,7 +89,7 @@ export const projectionLaws: readonly ProjectionLaw[] = [
     },
   },
   {
-    title: "D05 prototypes are left as they were",
+    title: "prototypes are left as they were",
     check(projection, events) {
       const putBack = rememberPrototypes();
       foldAllLive(projection, events);

@@ -92,7 +92,7 @@ const total =
   "a command is accepted or refused, whatever it is given; it never throws and reads nothing but its arguments";
 const batched = "a batch leaves the same bytes and answers as its commands one by one";
 const again = "decided again after a conflict it leaves the same bytes and answers";
-const caches = "H10 cold, warm and evicted caches leave the same bytes and answers";
+const caches = "cold, warm and evicted caches leave the same bytes and answers";
 const folded = "after any history the documents are the fold of the events";
 
 const defects: readonly (readonly [defect: string, laws: readonly string[], decide: Decide])[] = [
@@ -162,7 +162,7 @@ for (const store of storeNames) {
   );
 }
 
-describe("L03 a command that", { timeout: 120_000 }, () => {
+describe("L03 H10 a command that", { timeout: 120_000 }, () => {
   test.each(defects)("%s breaks the laws: %s", async (_, laws, decide) => {
     calls = 0;
     remembered.clear();

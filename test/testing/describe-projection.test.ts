@@ -84,8 +84,8 @@ const histories: fc.Arbitrary<HistoryEvent[]> = fc.array(
   { maxLength: 12 },
 );
 
-/** The laws that a projection breaks, each with its error. */
-async function broken(options: ProjectionOptions<Account>): Promise<Map<string, unknown>> {
+/** The laws that a projection breaks, of those that are tried (null: all), each with its error. */
+async function broken(options: ProjectionOptions<Account>, tried: string | null): Promise<Map<string, unknown>> {
   const laws: (readonly [title: string, body: () => Promise<void>])[] = [];
   describeProjection(
     "account",
@@ -93,7 +93,8 @@ async function broken(options: ProjectionOptions<Account>): Promise<Map<string, 
     { describe: (_, body) => body(), test: (title, body) => laws.push([title, body]) },
   );
   const found = new Map<string, unknown>();
-  for (const [title, body] of laws) await body().catch((error: unknown) => found.set(title, error));
+  for (const [title, body] of laws.filter(([each]) => tried === null || each === tried))
+    await body().catch((error: unknown) => found.set(title, error));
   expect(laws.length).toBe(9);
   return found;
 }
@@ -168,7 +169,7 @@ const defects: readonly (readonly [defect: string, law: string, options: Project
   ],
   [
     "writes to the prototype of everything",
-    "D05 prototypes are left as they were",
+    "prototypes are left as they were",
     withMove((it) => {
       Object.assign(Object.getPrototypeOf({}) as object, { admin: true });
       return it;
@@ -186,14 +187,14 @@ function ignoring(act: () => unknown): undefined {
 
 describe("a sound projection", () => {
   test("keeps every law", async () => {
-    expect(await broken(sound)).toEqual(new Map());
+    expect(await broken(sound, null)).toEqual(new Map());
   });
 });
 
-describe("L03 T52 a projection that", () => {
+describe("L03 T52 D05 D14 a projection that", () => {
   test.each(defects)("%s breaks the law: %s", async (_, law, options) => {
     calls = 0;
-    const found = await broken(options);
+    const found = await broken(options, law);
 
     expect([...found.keys()]).toContain(law);
     expect(found.get(law)).toBeInstanceOf(LawBroken);
@@ -202,10 +203,10 @@ describe("L03 T52 a projection that", () => {
 
   test("is found says by which history, and by the printed line the same history is found again", async () => {
     const [, law, options] = defects[0]!;
-    const first = (await broken(options)).get(law) as LawBroken;
+    const first = (await broken(options, law)).get(law) as LawBroken;
     process.env["RUNLEDGER_RERUN"] = JSON.parse(first.rerun.replace("RUNLEDGER_RERUN=", "")) as string;
     try {
-      const again = (await broken(options)).get(law) as LawBroken;
+      const again = (await broken(options, law)).get(law) as LawBroken;
 
       expect(again.message).toContain("found Math.random()");
       expect(again.message.replace(/run \d+/, "")).toBe(first.message.replace(/run \d+/, ""));
