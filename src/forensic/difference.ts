@@ -12,7 +12,20 @@ export interface Difference {
 const shownUnitsMax = 60;
 
 /** Null when the values are equal. Goes no deeper than `want` does. */
-export function firstDifference(want: unknown, have: unknown, path = ""): Difference | null {
+export function firstDifference(want: unknown, have: unknown): Difference | null {
+  // Most are equal, and only what differs needs its way told.
+  return areEqual(want, have) ? null : find(want, have, "");
+}
+
+function areEqual(want: unknown, have: unknown): boolean {
+  if (want === have) return true;
+  if (!isContainer(want) || !isContainer(have) || Array.isArray(want) !== Array.isArray(have)) return false;
+  const names = Object.keys(want);
+  if (names.length !== Object.keys(have).length) return false;
+  return names.every((name) => Object.hasOwn(have, name) && areEqual(memberOf(want, name), memberOf(have, name)));
+}
+
+function find(want: unknown, have: unknown, path: string): Difference | null {
   if (want === have) return null;
   if (!isContainer(want) || !isContainer(have) || Array.isArray(want) !== Array.isArray(have))
     return { path, want, have };
@@ -20,7 +33,7 @@ export function firstDifference(want: unknown, have: unknown, path = ""): Differ
     ? Array.from({ length: Math.max(want.length, (have as readonly unknown[]).length) }, (_, index) => String(index))
     : [...new Set([...Object.keys(want), ...Object.keys(have)])].sort();
   for (const name of names) {
-    const found = firstDifference(memberOf(want, name), memberOf(have, name), `${path}/${escapeToken(name)}`);
+    const found = find(memberOf(want, name), memberOf(have, name), `${path}/${escapeToken(name)}`);
     if (found !== null) return found;
   }
   return null;
