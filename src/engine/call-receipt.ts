@@ -3,7 +3,7 @@
  *  Source: design section 9, decision 0019. */
 import { writeCanonical } from "../kernel/canonical.js";
 import type { JsonValue } from "../kernel/canonical.js";
-import type { LedgerError } from "../kernel/errors.js";
+import { LedgerError } from "../kernel/errors.js";
 import { bytesMedia, contentDigest, ContentValue, isContentValue } from "../journal/content.js";
 import { entryTemplate } from "../journal/entry.js";
 import { receiptStream, receiptType } from "../journal/events/receipt.js";
@@ -41,10 +41,10 @@ export class ReceiptOfCall implements CallReceipt {
     const place = await ofStore(found, noteUnready(receipts, { unready }));
     if (place === null || place === undefined) return null;
     const source = sourceOf(batch, tx);
-    const first = (await ofStore(readReceipt(place, source)))!;
+    const first = (await ofStore(readReceipt(place, source), isDamage))!;
     const { id, name, text } = this;
     const error = conflictOf({ client, id, name, text }, first);
-    return error === null ? (await ofStore(tellReceipt(first, source)))! : { error };
+    return error === null ? (await ofStore(tellReceipt(first, source), isDamage))! : { error };
   }
 
   event(outcome: AcceptedCall | RefusedCall, mint: Mint): PreparedEvent {
@@ -92,6 +92,11 @@ export class ReceiptOfCall implements CallReceipt {
     const results = call.results.map((text) => (text === undefined ? [] : [JSON.parse(text) as JsonValue]));
     return { outcome: "accepted", ...(this.call.isList ? { results } : { result: results[0]![0] }) };
   }
+}
+
+/** A receipt that is not as it was written is the trouble of who sends its id, and of nobody else in the batch. */
+function isDamage(error: unknown): boolean {
+  return error instanceof LedgerError && (error.code === "STORE_DAMAGED" || error.code === "SCHEMA_UNKNOWN");
 }
 
 function inputText({ input, segments, contents }: PreparedCommand): string | null {

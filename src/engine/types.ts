@@ -55,7 +55,7 @@ export interface LedgerOptions {
    *  they hold it is asked for by itself. What it returns is checked like what a caller gave; deduplication, definitions,
    *  commands and errors see nothing else. It must be synchronous and deterministic: the same value has the same answer,
    *  whenever it is asked. When it throws, the call is refused with `REDACTION_FAILED`, which does not say what it threw.
-   *  Not shown: streams, types, and the arguments of reads. */
+   *  Not shown: streams, types, the names, ids and clients of commands, and the arguments of reads. */
   readonly redact?: Redact;
   /** Seams for tests: randomness, faults, the probe for the kind of file system. */
   readonly testing?: TestingSeams;

@@ -7,6 +7,7 @@ import { faultAt } from "../../src/testing/faults.js";
 import type { Fault, FaultPlan } from "../../src/testing/faults.js";
 import { faultyStore } from "../../src/testing/faulty-store.js";
 import { describeStores, open, runSeed } from "./fixture.js";
+import { appendRaw } from "./raw-append.js";
 import { echo, fail, orders, place, withOrders } from "./orders.js";
 
 /** Every point in the long run, every fourth otherwise. */
@@ -83,6 +84,25 @@ describe("after a commit of which nobody knows", () => {
     expect(await countOf(ledger, "order.placed")).toBe(isRefused ? 0 : 1);
     expect(await countOf(ledger, "receipt.recorded")).toBe(2);
   });
+});
+
+test("a receipt that is not as it was written refuses who sends its id, and nobody else", async () => {
+  const store = createMemoryStore();
+  const ledger = await open(store, withOrders);
+  await appendRaw(store, "client/default", "receipt.recorded", { id: "c80", outcome: "accepted" });
+  const salt = { $content: "0".repeat(64), bytes: 32, n: 7 };
+  const forged = { id: "c90", name: "order.place", fingerprint: "0".repeat(64), salt, outcome: "accepted" };
+  await appendRaw(store, "client/default", "receipt.recorded", forged);
+
+  // Late among many, so that they share a batch with others.
+  const ids = Array.from({ length: 100 }, (_, index) => `c${index}`);
+  const sent = await Promise.allSettled(ids.map((id) => ledger.execute(echo({ answer: id }), { id })));
+
+  for (const [index, each] of sent.entries()) {
+    const isForged = index === 80 || index === 90;
+    expect(each).toMatchObject(isForged ? { reason: { code: "STORE_DAMAGED" } } : { value: { adopted: false } });
+  }
+  await expect(ledger.receipt("c80")).rejects.toMatchObject({ code: "STORE_DAMAGED" });
 });
 
 describeStores("receipts that are not at hand", (openOne, openStoreOf) => {
