@@ -25,6 +25,8 @@ export class WorkingDocument {
   private readonly names: string[] = [];
   private readonly values: unknown[] = [];
   private count = 0;
+  /** How many of `containers` are of this document; what stands behind them is of one before. */
+  private containersCount = 0;
   /** The next container that was not met yet. */
   private next = 0;
   private places: Map<object, number> | null = null;
@@ -35,7 +37,7 @@ export class WorkingDocument {
 
   /** Writes down what a document is, which may be changed then; when it is frozen, a copy of it. Answers which to change. */
   watch(document: object | null): object | undefined {
-    this.containers.length = 0;
+    this.containersCount = 0;
     this.count = 0;
     this.next = 0;
     this.places = null;
@@ -50,9 +52,10 @@ export class WorkingDocument {
   /** What became of it, settled. */
   settle(after: unknown): object {
     checkRoot(after, "document");
+    if (after !== this.containers[0]) this.moved = true;
     const settled = this.look(after, 0);
     if (settled === null) throw refusalOf(after, "document");
-    if (!this.differs && (this.moved || this.containers.length === 0)) this.differs = !isSame(settled, this.before());
+    if (!this.differs && (this.moved || this.containersCount === 0)) this.differs = !isSame(settled, this.before());
     return settled;
   }
 
@@ -63,12 +66,12 @@ export class WorkingDocument {
 
   /** What was written down, made anew. */
   before(): object | null {
-    return this.containers.length === 0 ? null : this.remake(0);
+    return this.containersCount === 0 ? null : this.remake(0);
   }
 
   private writeDown(container: Members): void {
     const start = this.count;
-    this.containers.push(container);
+    this.containers[this.containersCount++] = container;
     if (Array.isArray(container)) for (const member of container) this.values[this.count++] = member;
     else
       for (const name in container) {
@@ -76,7 +79,7 @@ export class WorkingDocument {
         this.values[this.count++] = container[name];
       }
     const end = this.count;
-    this.starts[this.containers.length] = end;
+    this.starts[this.containersCount] = end;
     for (let at = start; at < end; at++) {
       const member = this.values[at];
       if (typeof member === "object" && member !== null) this.writeDown(member as Members);
@@ -159,7 +162,7 @@ export class WorkingDocument {
   /** The place of a container that was written down and is met for the first time; −1 for any other, and for one behind which
    *  others were met: that is copied once more, which does no harm. */
   private meet(value: object): number {
-    if (value === this.containers[this.next]) return this.next++;
+    if (this.next < this.containersCount && value === this.containers[this.next]) return this.next++;
     const place = this.placeOf(value, this.next);
     if (place >= 0) this.next = place + 1;
     return place;
@@ -167,8 +170,11 @@ export class WorkingDocument {
 
   /** Where a container was written down, from a place on; −1: nowhere. */
   private placeOf(value: object, from: number): number {
-    if (this.containers.length <= fewContainers) return this.containers.indexOf(value, from);
-    this.places ??= new Map(this.containers.map((each, place) => [each, place]));
+    if (this.containersCount <= fewContainers) {
+      for (let place = from; place < this.containersCount; place++) if (this.containers[place] === value) return place;
+      return -1;
+    }
+    this.places ??= new Map(this.containers.slice(0, this.containersCount).map((each, place) => [each, place]));
     const place = this.places.get(value) ?? -1;
     return place < from ? -1 : place;
   }

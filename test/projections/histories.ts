@@ -111,6 +111,10 @@ function play(document: Tree, list: readonly Act[]): void {
 
 type Any = Record<string, unknown>;
 
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** A projection that does what its events say; an index goes wrong over a document whose `n` is 13. */
 export function playing(name: string): AnyProjection {
   const key = (event: ProjectionEvent): string | null => event.data["key"] as string | null;
@@ -139,6 +143,10 @@ export function playing(name: string): AnyProjection {
         },
       },
       "play.replaced": { key, apply: (_, event) => event.data["value"] as Any },
+      "play.raised": {
+        key,
+        apply: (document) => Object.values(document ?? {}).find((each) => isObject(each)) as Any | undefined,
+      },
       "play.removed": { key, apply: () => null },
       "play.seen": { key, apply: (document) => document },
     },
@@ -178,7 +186,7 @@ function said(anAct: fc.Arbitrary<Act>): fc.Arbitrary<readonly [type: string, da
         fc.record({ key, value: fc.constant({ whole: { new: [1] } }) }),
       ),
     },
-    { weight: 1, arbitrary: fc.tuple(fc.constantFrom("play.removed", "play.seen"), fc.record({ key })) },
+    { weight: 1, arbitrary: fc.tuple(fc.constantFrom("play.removed", "play.raised", "play.seen"), fc.record({ key })) },
     { weight: 1, arbitrary: fc.tuple(fc.constant("other.happened"), fc.record({ key })) },
   );
 }
