@@ -6,12 +6,14 @@
  *  container is first seen, and not again.
  *  Source: decision 0018. */
 import { depthMax } from "../src/kernel/limits.js";
-import { checkRoot, isExact, isPlain, isSame, refusalOf } from "./document.js";
+import { checkRoot, isContainer, isExact, isPlain, isSame, refusalOf } from "./document.js";
 
 type Members = Record<string, unknown>;
 
 /** So many are searched one by one. */
 const fewContainers = 32;
+
+const nowhere = -1;
 
 /** Nothing stood there. */
 const absent: unique symbol = Symbol("absent");
@@ -52,8 +54,7 @@ export class WorkingDocument {
   /** What became of it, settled. */
   settle(after: unknown): object {
     checkRoot(after, "document");
-    if (after !== this.containers[0]) this.moved = true;
-    const settled = this.look(after, 0);
+    const settled = this.look(after, this.containersCount === 0 ? null : this.containers[0], 0);
     if (settled === null) throw refusalOf(after, "document");
     if (!this.differs && (this.moved || this.containersCount === 0)) this.differs = !isSame(settled, this.before());
     return settled;
@@ -86,22 +87,27 @@ export class WorkingDocument {
     }
   }
 
-  /** Null: something in it is not JSON. */
-  private look(value: object, level: number): object | null {
+  /** Null: something in it is not JSON. `old` stood there before. */
+  private look(value: object, old: unknown, level: number): object | null {
     if (level >= depthMax) return null;
     const place = this.meet(value);
-    if (place < 0) this.moved = true;
-    if (Array.isArray(value)) {
-      if (place < 0) return isPlain(value) ? this.lookIntoArray(value.slice(), level, place) : null;
-      return Object.getPrototypeOf(value) === Array.prototype ? this.lookIntoArray(value, level, place) : null;
+    const isArray = Array.isArray(value);
+    if (place >= 0) {
+      if (Object.getPrototypeOf(value) !== (isArray ? Array.prototype : Object.prototype)) return null;
+      if (value !== old) this.moved = true;
+      const like = value === old ? place : nowhere;
+      return isArray ? this.lookIntoArray(value, level, like) : this.lookInto(value as Members, level, like);
     }
-    if (place < 0) return isPlain(value) ? this.lookInto({ ...value }, level, place) : null;
-    return Object.getPrototypeOf(value) === Object.prototype ? this.lookInto(value as Members, level, place) : null;
+    this.moved = true;
+    if (!isPlain(value)) return null;
+    const like = isContainer(old) && Array.isArray(old) === isArray ? this.placeOf(old, 0) : nowhere;
+    return isArray ? this.lookIntoArray(value.slice(), level, like) : this.lookInto({ ...value }, level, like);
   }
 
-  private lookInto(value: Members, level: number, place: number): object | null {
-    const end = place < 0 ? 0 : this.startOf(place + 1);
-    let at = place < 0 ? 0 : this.startOf(place);
+  /** `like`: the place of what stood there before, to be compared with. */
+  private lookInto(value: Members, level: number, like: number): object | null {
+    const end = like < 0 ? 0 : this.startOf(like + 1);
+    let at = like < 0 ? 0 : this.startOf(like);
     let dropped = false;
     for (const name in value) {
       const member = value[name];
@@ -112,41 +118,38 @@ export class WorkingDocument {
       const old = at < end && this.names[at] === name ? this.values[at] : absent;
       at += 1;
       if (member === old && typeof member !== "object" && member !== 0) continue; // most of them, most of the time
-      const kept = this.lookAt(member, old, level, place);
+      const kept = this.lookAt(member, old, level, like);
       if (kept === undefined) return null;
       if (kept !== member || kept === 0) value[name] = kept; // a zero may have had a sign
     }
-    if (place >= 0 && at !== end) this.differs = true;
+    if (like >= 0 && at !== end) this.differs = true;
     return dropped ? withoutUndefined(value) : value;
   }
 
-  private lookIntoArray(value: unknown[], level: number, place: number): object | null {
-    const end = place < 0 ? 0 : this.startOf(place + 1);
-    let at = place < 0 ? 0 : this.startOf(place);
+  private lookIntoArray(value: unknown[], level: number, like: number): object | null {
+    const end = like < 0 ? 0 : this.startOf(like + 1);
+    let at = like < 0 ? 0 : this.startOf(like);
     for (let index = 0; index < value.length; index++) {
       const member = value[index];
       const old = at < end ? this.values[at] : absent;
       at += 1;
       if (member === old && typeof member !== "object" && member !== 0) continue;
-      const kept = this.lookAt(member, old, level, place);
+      const kept = this.lookAt(member, old, level, like);
       if (kept === undefined) return null;
       if (kept !== member || kept === 0) value[index] = kept;
     }
-    if (place >= 0 && at !== end) this.differs = true;
+    if (like >= 0 && at !== end) this.differs = true;
     return value;
   }
 
   /** A member, as it is kept; undefined: it is not JSON. */
-  private lookAt(member: unknown, old: unknown, level: number, place: number): unknown {
-    if (typeof member === "object" && member !== null) {
-      if (member !== old) {
-        if (typeof old === "object" && old !== null) this.moved = true;
-        else if (place >= 0) this.differs = true;
-      }
-      return this.look(member, level + 1) ?? undefined;
+  private lookAt(member: unknown, old: unknown, level: number, like: number): unknown {
+    if (isContainer(member)) {
+      if (like >= 0 && !isContainer(old)) this.differs = true;
+      return this.look(member, old, level + 1) ?? undefined;
     }
     if (member === old) return member === 0 ? 0 : member;
-    if (place >= 0) this.differs = true;
+    if (like >= 0) this.differs = true;
     switch (typeof member) {
       case "string":
         return member.isWellFormed() ? member : undefined;
@@ -159,7 +162,7 @@ export class WorkingDocument {
     }
   }
 
-  /** The place of a container that was written down and is met for the first time; −1 for any other, and for one behind which
+  /** The place of a container that was written down and is met for the first time; −1 (`nowhere`) for any other, and for one behind which
    *  others were met: that is copied once more, which does no harm. */
   private meet(value: object): number {
     if (this.next < this.containersCount && value === this.containers[this.next]) return this.next++;
@@ -172,11 +175,11 @@ export class WorkingDocument {
   private placeOf(value: object, from: number): number {
     if (this.containersCount <= fewContainers) {
       for (let place = from; place < this.containersCount; place++) if (this.containers[place] === value) return place;
-      return -1;
+      return nowhere;
     }
     this.places ??= new Map(this.containers.slice(0, this.containersCount).map((each, place) => [each, place]));
     const place = this.places.get(value) ?? -1;
-    return place < from ? -1 : place;
+    return place < from ? nowhere : place;
   }
 
   private startOf(place: number): number {
