@@ -1,5 +1,5 @@
-/** Commands in any order with all that befalls a ledger: batches, lists, ids that are sent again, restarts, conflicts. Beside it
- *  runs the simplest model there is: what was acknowledged is remembered. */
+/** Commands in any order with all that befalls a ledger: batches, lists, other processes, ids that are sent again, restarts.
+ *  Beside it runs the simplest model there is: what was acknowledged is remembered. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Command } from "../commands/define-command.js";
@@ -23,6 +23,7 @@ export function modelSteps(
   return fc.commands<Model, CommandWorld, false>(
     [
       wishes.map(executeOne),
+      wishes.map(executeElsewhere),
       fc.tuple(wishes, ids).map(([wish, id]) => executeWithId(wish, id)),
       ids.map(sendAgain),
       some.map(executeTogether),
@@ -50,6 +51,10 @@ function step(
 
 function executeOne(wish: Command): Step {
   return step(sayWish(wish), async (world) => void (await world.execute(wish)));
+}
+
+function executeElsewhere(wish: Command): Step {
+  return step(`elsewhere ${sayWish(wish)}`, async (world) => void (await world.executeElsewhere(wish)));
 }
 
 /** The first time that an id is used. */

@@ -64,6 +64,8 @@ export class CommandWorld {
   private readonly options: WorldOptions;
   private readonly randomBytes = seededBytes(1);
   private opened: Ledger | null = null;
+  /** A second ledger on the same store, as another process has it. */
+  private other: Ledger | null = null;
 
   private constructor(area: CommandArea, fixture: StoreFixture, options: WorldOptions) {
     this.area = area;
@@ -85,6 +87,7 @@ export class CommandWorld {
       return await body(world);
     } finally {
       await world.opened?.close();
+      await world.other?.close();
       await fixture.store.close();
       await fixture.dispose();
     }
@@ -98,17 +101,7 @@ export class CommandWorld {
   /** Closes the ledger and opens it again, with nothing in its caches. */
   async reopen(): Promise<void> {
     await this.opened?.close();
-    const { front = (store) => store, cacheDocuments, busyTimeoutMs } = this.options;
-    this.opened = await openLedger(front(this.fixture.store), {
-      origin: "testing/laws",
-      events: this.area.events,
-      projections: this.area.projections,
-      commands: this.guarded.definitions,
-      clock: this.clock,
-      testing: { randomBytes: this.randomBytes },
-      ...(cacheDocuments === undefined ? {} : { cacheDocuments }),
-      ...(busyTimeoutMs === undefined ? {} : { busyTimeoutMs }),
-    });
+    this.opened = await this.openOne();
   }
 
   /** Opens it again behind a death, after which closing may fail. */
@@ -125,27 +118,14 @@ export class CommandWorld {
   }
 
   /** Executes a command, or several as a list. */
-  async execute(wish: Command | readonly Command[], options: ExecuteOptions = {}): Promise<Outcome> {
-    const { guarded, ledger } = this;
-    try {
-      const { adopted, ...said } = isList(wish)
-        ? await ledger.execute(
-            wish.map((each) => guarded.of(each)),
-            options,
-          )
-        : await ledger.execute(guarded.of(wish), options);
-      return { type: "accepted", adopted, said: fc.stringify(said), ids: said.ids, refusal: null };
-    } catch (error) {
-      if (!(error instanceof LedgerError) || !guarded.refusals.has(error.code)) throw error;
-      const { code, details, adopted } = error;
-      return {
-        type: "refused",
-        adopted,
-        said: fc.stringify({ code, details, message: error.message }),
-        ids: [],
-        refusal: { code, index: details["index"] ?? null },
-      };
-    }
+  execute(wish: Command | readonly Command[], options: ExecuteOptions = {}): Promise<Outcome> {
+    return this.executeIn(this.ledger, wish, options);
+  }
+
+  /** Executes a command in another ledger on the same store: what this one knows by heart is void. */
+  async executeElsewhere(wish: Command): Promise<Outcome> {
+    this.other ??= await this.openOne();
+    return this.executeIn(this.other, wish, {});
   }
 
   /** Sends all of them at once, so that they share commits. */
@@ -178,6 +158,47 @@ export class CommandWorld {
     assert.deepEqual(documents, await this.replayed(), "the documents are not the fold of the events");
     const { verdict, findings } = await this.ledger.verify({ level: "deep" });
     assert.deepEqual({ verdict, findings }, { verdict: "OK", findings: [] }, "it does not verify");
+  }
+
+  private async executeIn(
+    ledger: Ledger,
+    wish: Command | readonly Command[],
+    options: ExecuteOptions,
+  ): Promise<Outcome> {
+    const { guarded } = this;
+    try {
+      const { adopted, ...said } = isList(wish)
+        ? await ledger.execute(
+            wish.map((each) => guarded.of(each)),
+            options,
+          )
+        : await ledger.execute(guarded.of(wish), options);
+      return { type: "accepted", adopted, said: fc.stringify(said), ids: said.ids, refusal: null };
+    } catch (error) {
+      if (!(error instanceof LedgerError) || !guarded.refusals.has(error.code)) throw error;
+      const { code, details, adopted } = error;
+      return {
+        type: "refused",
+        adopted,
+        said: fc.stringify({ code, details, message: error.message }),
+        ids: [],
+        refusal: { code, index: details["index"] ?? null },
+      };
+    }
+  }
+
+  private openOne(): Promise<Ledger> {
+    const { front = (store) => store, cacheDocuments, busyTimeoutMs } = this.options;
+    return openLedger(front(this.fixture.store), {
+      origin: "testing/laws",
+      events: this.area.events,
+      projections: this.area.projections,
+      commands: this.guarded.definitions,
+      clock: this.clock,
+      testing: { randomBytes: this.randomBytes },
+      ...(cacheDocuments === undefined ? {} : { cacheDocuments }),
+      ...(busyTimeoutMs === undefined ? {} : { busyTimeoutMs }),
+    });
   }
 
   private async documentsOf(projection: AnyProjection): Promise<string> {
