@@ -22,8 +22,8 @@ export interface BatchDocuments {
   open(): TxDocuments;
   /** Writes into the transaction what is not there yet: documents, tables that stopped, the mark of what is folded. Called
    *  once, behind the append of the batch's entries and before the commit, with the last entry, or the head when the
-   *  batch has none. */
-  write(transaction: StoreTransaction, last: { readonly seq: number; readonly id: string }): Promise<void>;
+   *  batch has none. Undefined when there is nothing to be written. */
+  write(transaction: StoreTransaction, last: { readonly seq: number; readonly id: string }): Promise<void> | undefined;
   /** It is on disk; or it had no entries, and nothing was pending. */
   adopt(): void;
 }

@@ -200,9 +200,10 @@ export class Writer {
     const head = await transaction.head();
     if (head === null || head.id !== this.headId) await this.catchUp(transaction, head);
     const { areas, documents, clock, acceptClockStep } = this.options;
+    const beginning = documents.begin(transaction, head);
     return new Batch({
       known: new Known(transaction, this.streamHeads),
-      documents: await documents.begin(transaction, head),
+      documents: beginning instanceof Promise ? await beginning : beginning,
       head,
       time: head === null ? null : this.time,
       areas,
@@ -262,7 +263,8 @@ async function write(transaction: StoreTransaction, batch: Batch): Promise<void>
   }
   for (const { numbers, position } of erasures) await transaction.erase(numbers, position);
   const head = batch.head();
-  if (head !== null) await documents.write(transaction, head);
+  const writing = head === null ? undefined : documents.write(transaction, head);
+  if (writing !== undefined) await writing;
 }
 
 function lastOf(batch: Batch | null): number {

@@ -44,8 +44,9 @@ export class TableBatch implements BatchDocuments, TxGround {
   readonly catalogue: Catalogue;
   readonly transaction: StoreTransaction;
   private readonly start: TableBatchStart;
-  private readonly standings: Map<Table, Standing>;
-  private readonly rows: Map<Table, ProjectionRow>;
+  // Those of the state, until something changes: most batches change neither.
+  private standings: ReadonlyMap<Table, Standing>;
+  private rows: ReadonlyMap<Table, ProjectionRow>;
   private readonly changed = new Layer<Changed>();
   private readonly read = new Layer();
   private readonly dirty = new Map<Table, Set<string>>();
@@ -57,8 +58,8 @@ export class TableBatch implements BatchDocuments, TxGround {
     this.start = start;
     this.catalogue = start.catalogue;
     this.transaction = start.transaction;
-    this.standings = new Map(start.state.standings);
-    this.rows = new Map(start.state.rows);
+    this.standings = start.state.standings;
+    this.rows = start.state.rows;
     this.mark = start.state.mark;
     this.last = start.state.head;
   }
@@ -75,9 +76,9 @@ export class TableBatch implements BatchDocuments, TxGround {
     return new TableTx(this);
   }
 
-  async write(transaction: StoreTransaction, last: { readonly seq: number; readonly id: string }): Promise<void> {
+  write(transaction: StoreTransaction, last: { readonly seq: number; readonly id: string }): Promise<void> | undefined {
     this.last = { seq: last.seq, id: last.id };
-    if (this.mustWrite(last.seq)) await this.writeAll(transaction, last);
+    return this.mustWrite(last.seq) ? this.writeAll(transaction, last) : undefined;
   }
 
   /** Writes what is not written yet, and the mark in any case. */
@@ -144,7 +145,7 @@ export class TableBatch implements BatchDocuments, TxGround {
       keys.add(key);
       this.hasChanges = true;
     }
-    for (const [table, standing] of stops) this.standings.set(table, standing);
+    if (stops.size > 0) this.standings = new Map([...this.standings, ...stops]);
   }
 
   /** Writes into the transaction what is held back of one table. */
@@ -173,17 +174,23 @@ export class TableBatch implements BatchDocuments, TxGround {
   }
 
   private followers(): Table[] {
-    return [...this.standings.keys()].filter((table) => this.isFollowing(table));
+    const followers: Table[] = [];
+    for (const [table, { type }] of this.standings) if (type === "following") followers.push(table);
+    return followers;
   }
 
   private mustWrite(position: number): boolean {
     if (this.hasChanges) return true;
-    const followers = this.followers();
     const listed = this.mark?.tables ?? [];
-    if (followers.some((table) => !listed.includes(this.row(table).id))) return true;
-    for (const [table, standing] of this.standings)
-      if (standing.type === "stopped" && standing.failure !== null && this.row(table).status !== "failed") return true;
-    return followers.length > 0 && position - (this.mark?.position ?? -1) >= markLagMax;
+    let isFollowed = false;
+    for (const [table, standing] of this.standings) {
+      if (standing.type === "following") {
+        if (!listed.includes(this.row(table).id)) return true;
+        isFollowed = true;
+      } else if (standing.type === "stopped" && standing.failure !== null && this.row(table).status !== "failed")
+        return true;
+    }
+    return isFollowed && position - (this.mark?.position ?? -1) >= markLagMax;
   }
 
   /** Tables that the mark no longer lists take its position with them. */
@@ -210,7 +217,7 @@ export class TableBatch implements BatchDocuments, TxGround {
 
   private async putRow(table: Table, row: ProjectionRow): Promise<void> {
     await this.transaction.putProjection(row);
-    this.rows.set(table, row);
+    this.rows = new Map(this.rows).set(table, row);
   }
 
   private async placeOf(position: number): Promise<Pick<ProjectionRow, "position" | "entryId">> {
