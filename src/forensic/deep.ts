@@ -11,6 +11,7 @@ import { receipts } from "../../projections/receipt.js";
 import type { EntryFields } from "../journal/entry.js";
 import { receiptType } from "../journal/events/receipt.js";
 import type { RawReader } from "../journal/raw-reader.js";
+import { LedgerError } from "../kernel/errors.js";
 import { areaOf } from "../kernel/names.js";
 import { compareDocuments } from "./compare-documents.js";
 import type { DocumentDifference } from "./compare-documents.js";
@@ -129,8 +130,7 @@ export class DeepCheck {
     const watch = new DocumentWatch();
     for (const { table, fold } of this.checked) {
       if (!(await this.mayCompare(table, fold, journal)) || table === null) continue;
-      this.tables++;
-      this.documents += await compareDocuments(this.reader, table, fold, (difference) => {
+      const compared = await this.compare(table, fold, (difference) => {
         if (differences.length === this.differencesMax) {
           beyond.push(codeOf(table));
           return;
@@ -138,6 +138,9 @@ export class DeepCheck {
         differences.push(difference);
         watch.add(difference, fold);
       });
+      if (compared === null) continue;
+      this.tables++;
+      this.documents += compared;
     }
     if (differences.length > 0) {
       const end = Math.min(journal.size, this.brokenAt ?? journal.size);
@@ -149,6 +152,22 @@ export class DeepCheck {
     }
     for (const code of beyond) this.findings.add(code, {}); // counted, not listed
     this.finished = true;
+  }
+
+  /** Answers how many documents are stored; null when their table is not one, which the store has said of itself. */
+  private async compare(
+    table: DocumentTable,
+    fold: TableFold,
+    onDifference: (difference: DocumentDifference) => void,
+  ): Promise<number | null> {
+    try {
+      return await compareDocuments(this.reader, table, fold, onDifference);
+    } catch (error) {
+      const damaged = error instanceof LedgerError && error.code === "STORE_DAMAGED";
+      if (!damaged || this.findings.count("E_SCHEMA") === 0) throw error;
+      this.reportUnknown(table, `it was not checked: ${error.message}`);
+      return null;
+    }
   }
 
   /** Folds for the second time what was taken since. */

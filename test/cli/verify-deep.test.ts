@@ -48,6 +48,21 @@ describe("verify --deep", () => {
     expect(done.stdout).not.toMatch(/\nok +documents/);
   });
 
+  test.each(["DROP TABLE doc_1", "DROP INDEX doc_1_0"])(
+    "takes a table that is not as it was made for tampering: %s",
+    async (sql) => {
+      const file = await visitedLedger();
+      const database = new Database(file);
+      database.exec(sql);
+      database.close();
+      const done = await call(["verify", file, "--deep", "--define", newFile("visits.mjs", visitsModule)]);
+
+      expect(done.code).toBe(1);
+      expect(done.stdout).toMatch(/\nverdict +TAMPERED/);
+      expect(done.stdout).toContain("E_SCHEMA");
+    },
+  );
+
   test("shows nothing of a key that turns the line around", async () => {
     const file = await visitedLedger();
     edit(file, "DELETE FROM doc_1 WHERE key LIKE 'c%'");

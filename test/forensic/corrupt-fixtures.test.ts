@@ -81,6 +81,15 @@ describe("fixtures/corrupt", () => {
     expect(formatReport(report)).toContain(`${rows.entries.length} entries checked`);
   });
 
+  test.each(names)("%s says the same of the journal at the deep level", async (name) => {
+    const { expected, rows } = read(name);
+    const { from = [], keys = [], findings } = expected;
+    const report = await verify(arrayRawReader(rows), { level: "deep", projections: [counters, dice], from, keys });
+
+    expect(codesOf(report)).toEqual(findings);
+    expect(report.verdict).toBe(expected.verdict);
+  });
+
   test("has one for each kind of finding", () => {
     const found = new Set(
       names.flatMap((name) => read(name).expected.findings.map((finding) => finding.split("#")[0])),

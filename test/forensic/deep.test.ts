@@ -315,6 +315,18 @@ describe("T52 a reducer that gives another document each time", () => {
     expect(finding.document?.path).toMatch(/^\/seen\/value(\/\d)?$/);
   });
 
+  test("the clock is found in the shortest of journals, each time", async () => {
+    const now = defineProjection<{ at: number }>()({
+      name: "now",
+      version: 1,
+      on: { "x.happened": { key: () => "x", apply: () => ({ at: Date.now() }) } },
+    });
+    const journal = new RawJournal(start, "testing/now");
+    journal.append(start, [{ stream: "x/1", type: "x.happened" }]);
+    for (let time = 0; time < 20; time++)
+      expect(codesOf(await verifyDeep(journal.rows, { projections: [now] }))).toEqual(["E_NONDETERMINISM#1"]);
+  });
+
   test("is found without a table too, and in the choice of the document and in failing", async () => {
     let count = 0;
     let folded = 0;
