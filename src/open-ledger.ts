@@ -9,7 +9,7 @@ import { checkKeyName, loadSigner } from "./engine/keys.js";
 import { Catalogue } from "./engine/projector/catalogue.js";
 import type { Diagnostic, LedgerOptions } from "./engine/types.js";
 import { parseCheckpoint } from "./journal/checkpoint.js";
-import { randomBytes } from "./journal/events/journal.js";
+import { randomBytes } from "./kernel/random.js";
 import type { RawReader } from "./journal/raw-reader.js";
 import type { Store } from "./journal/store.js";
 import { systemClock } from "./kernel/clock.js";

@@ -5,7 +5,7 @@
 import { checkFence, checkHolder, claimOwned, fencedError, isLive, mintToken, renewClaim } from "../kernel/claim.js";
 import type { Fence, Owned } from "../kernel/claim.js";
 import { LedgerError } from "../kernel/errors.js";
-import type { RandomBytes } from "../journal/events/journal.js";
+import type { RandomBytes } from "../kernel/random.js";
 import type { ConsumerRow, Store, StoreHead, StoreReads, StoreTransaction } from "../journal/store.js";
 import { unfitError } from "./consumer-fit.js";
 import type { LeaseTime } from "./lease-time.js";

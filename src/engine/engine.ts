@@ -6,7 +6,8 @@ import type { AnyProjection, Projection } from "../../projections/define-project
 import type { Content, ContentReference } from "../journal/content.js";
 import type { Checkpoint } from "../journal/checkpoint.js";
 import type { EventDefinitions } from "../journal/define-events.js";
-import type { JournalOpened, RandomBytes } from "../journal/events/journal.js";
+import type { JournalOpened } from "../journal/events/journal.js";
+import type { RandomBytes } from "../kernel/random.js";
 import type { SignerKey } from "../journal/note-keys.js";
 import type { RawReader } from "../journal/raw-reader.js";
 import type { Store } from "../journal/store.js";

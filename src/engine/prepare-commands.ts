@@ -8,7 +8,7 @@ import { isContentValue } from "../journal/content.js";
 import type { ContentValue } from "../journal/content.js";
 import type { EntryLabels } from "../journal/entry.js";
 import { clientDefault, parseClient, parseCommandId } from "../journal/events/receipt.js";
-import type { RandomBytes } from "../journal/events/journal.js";
+import type { RandomBytes } from "../kernel/random.js";
 import type { Command, CommandDefinition } from "../commands/define-command.js";
 import type { Commands } from "./commands.js";
 import type { ExecuteOptions } from "./execution.js";

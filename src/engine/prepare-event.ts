@@ -16,7 +16,7 @@ import type { ContentReference } from "../journal/content.js";
 import { entryTemplate } from "../journal/entry.js";
 import type { EntryLabels, EntryTemplate } from "../journal/entry.js";
 import { journalStream } from "../journal/events/journal.js";
-import type { RandomBytes } from "../journal/events/journal.js";
+import type { RandomBytes } from "../kernel/random.js";
 import type { Areas } from "./areas.js";
 import { redactData } from "./redact.js";
 import type { Redact } from "./redact.js";

@@ -1,10 +1,10 @@
 /** The journal's own events, on the stream `journal/main`. Source: design section 4. */
-import { randomBytes as systemRandomBytes } from "node:crypto";
 import { version as engineVersion } from "../../kernel/version.js";
 import type { JsonObject } from "../../kernel/canonical.js";
 import { LedgerError } from "../../kernel/errors.js";
 import { isDigest } from "../../kernel/digest.js";
 import { parseArea, parseOrigin, parseReason } from "../../kernel/names.js";
+import type { RandomBytes } from "../../kernel/random.js";
 import { formatVersion } from "../entry.js";
 
 /** The kind of the streams that hold what is said of the journal itself. */
@@ -41,10 +41,6 @@ export interface ContentErased {
   readonly digests: readonly string[];
   readonly reason: string;
 }
-
-/** Random bytes, injected in tests. */
-export type RandomBytes = (size: number) => Uint8Array;
-export const randomBytes: RandomBytes = (size) => systemRandomBytes(size);
 
 /** The data of a new journal's first entry; `key` is a verifier key. */
 export function journalOpened(origin: string | undefined, random: RandomBytes, key?: string): JournalOpened {
