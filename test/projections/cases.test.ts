@@ -325,6 +325,25 @@ test("D09 an event costs the same beside a thousand documents and beside a hundr
   expect(steps(100_000)).toBeLessThanOrEqual(budget * steps(1_000));
 });
 
+test("D09 a live fold looks at the parts that an event changed, and at no others", () => {
+  const parts = Array.from({ length: 1_000 }, (_, n) => ({ n }));
+  const projection = things((thing) => {
+    if (thing === undefined) return { parts, other: { n: 0 } };
+    (thing["other"] as { n: number }).n += 1;
+    return undefined;
+  });
+  const first = foldLive(projection, event(0, "thing.changed", {}), "one", null);
+  const freeze = vi.spyOn(Object, "freeze");
+  const symbols = vi.spyOn(Object, "getOwnPropertySymbols");
+  const second = foldLive(projection, event(1, "thing.changed", {}), "one", first);
+  const looks = freeze.mock.calls.length + symbols.mock.calls.length;
+  vi.restoreAllMocks();
+
+  expect(second?.["other"]).toEqual({ n: 1 });
+  expect(second?.["parts"]).toBe(first?.["parts"]);
+  expect(looks).toBeLessThan(20);
+});
+
 describe("D12 the inverse of what was spliced restores it exactly", () => {
   const family = { parents: [1, 2, 3].map((n) => ({ n, children: [1, 2, 3, 4].map((child) => ({ child, of: n })) })) };
   const acts: Readonly<Record<string, (family: typeof family_) => void>> = {
