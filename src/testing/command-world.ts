@@ -62,6 +62,8 @@ export class CommandWorld {
   private readonly area: CommandArea;
   private readonly fixture: StoreFixture;
   private readonly options: WorldOptions;
+  /** Those that are current with every commit. */
+  private readonly projections: readonly AnyProjection[];
   private readonly randomBytes = seededBytes(1);
   private opened: Ledger | null = null;
   /** A second ledger on the same store, as another process has it. */
@@ -69,6 +71,7 @@ export class CommandWorld {
 
   private constructor(area: CommandArea, fixture: StoreFixture, options: WorldOptions) {
     this.area = area;
+    this.projections = area.projections.filter((projection) => !projection.async);
     this.fixture = fixture;
     this.options = options;
     this.guarded = new GuardedCommands(area.commands);
@@ -84,10 +87,13 @@ export class CommandWorld {
     const world = new CommandWorld(area, fixture, options);
     try {
       await world.reopen();
-      return await body(world);
+      const result = await body(world);
+      await world.close();
+      return result;
+    } catch (error) {
+      await world.close().catch(() => {}); // the first error is the one to be seen
+      throw error;
     } finally {
-      await world.opened?.close();
-      await world.other?.close();
       await fixture.store.close();
       await fixture.dispose();
     }
@@ -139,14 +145,14 @@ export class CommandWorld {
 
   async state(): Promise<State> {
     const events = await this.ledger.read().toArray();
-    const documents = this.area.projections.map((projection) => this.documentsOf(projection));
+    const documents = this.projections.map((projection) => this.documentsOf(projection));
     return { events: events.map(sayEvent), documents: await Promise.all(documents) };
   }
 
   /** The documents as a replay of the journal makes them. */
   async replayed(): Promise<readonly string[]> {
-    const replayed = await replay(this.area.projections, this.ledger.read());
-    return this.area.projections.map((projection) => {
+    const replayed = await replay(this.projections, this.ledger.read());
+    return this.projections.map((projection) => {
       const folded = replayed.projection(projection);
       return sayDocuments(projection, folded.failure, folded.find({ limit: documentsMax }).documents);
     });
@@ -185,6 +191,11 @@ export class CommandWorld {
         refusal: { code, index: details["index"] ?? null },
       };
     }
+  }
+
+  private async close(): Promise<void> {
+    await this.opened?.close();
+    await this.other?.close();
   }
 
   private openOne(): Promise<Ledger> {
