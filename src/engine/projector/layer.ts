@@ -19,7 +19,8 @@ export class Layer<Value extends Held = Held> {
     return this.tables.get(table) ?? new Map<string, Value>();
   }
 
-  *[Symbol.iterator](): Generator<readonly [Table, string, Value]> {
-    for (const [table, documents] of this.tables) for (const [key, value] of documents) yield [table, key, value];
+  forEach(visit: (table: Table, key: string, value: Value) => void): void {
+    if (this.tables.size === 0) return;
+    for (const [table, documents] of this.tables) for (const [key, value] of documents) visit(table, key, value);
   }
 }

@@ -27,27 +27,27 @@ export class Projector implements Documents {
   /** Null: nothing is known, all is read again. */
   private state: TablesState | null = null;
 
+  private readonly adopt = (state: TablesState, stopped: readonly Stopped[]): void => {
+    this.state = state;
+    for (const { table, position, error } of stopped) {
+      const { name, version } = table.projection;
+      this.options.onEvent({ type: "stopped", projection: name, version, position: position + 1, error });
+    }
+  };
+
   constructor(options: ProjectorOptions) {
     this.options = options;
     this.cache = new DocumentCache(options.cacheDocuments);
   }
 
   begin(transaction: StoreTransaction, head: StoreHead | null): Promise<TableBatch> | TableBatch {
-    const { catalogue, areas, onEvent } = this.options;
-    const { cache, state } = this;
-    const adopt = (next: TablesState, stopped: readonly Stopped[]): void => {
-      this.state = next;
-      for (const { table, position, error } of stopped) {
-        const { name, version } = table.projection;
-        onEvent({ type: "stopped", projection: name, version, position: position + 1, error });
-      }
-    };
-    const start = { transaction, catalogue, cache, adopt };
-    const isWaiting = state === null || catalogue.tables.some((table) => table.wanted && isBehind(state, table));
-    if (!isWaiting && (isIdle(state) || head?.id === state.head.id)) return new TableBatch({ ...start, state });
-    if (head === null) return new TableBatch({ ...start, state: noTables });
+    const { cache, state, adopt } = this;
+    const { catalogue, areas } = this.options;
+    if (state !== null && (isIdle(state) || head?.id === state.head.id) && !isWaiting(state))
+      return new TableBatch({ transaction, catalogue, cache, state, adopt });
+    if (head === null) return new TableBatch({ transaction, catalogue, cache, state: noTables, adopt: () => {} });
     if (head.id !== state?.head.id) cache.clear();
-    return catchUp({ ...start, head, areas });
+    return catchUp({ transaction, catalogue, cache, adopt, head, areas });
   }
 
   /** Is there nothing that bringing it up could change, as far as this process knows: it follows, or it stopped? */
@@ -90,8 +90,10 @@ export class Projector implements Documents {
 
 const noTables: TablesState = { head: { seq: -1, id: "" }, mark: null, rows: new Map(), standings: new Map() };
 
-function isBehind(state: TablesState, table: Table): boolean {
-  return state.standings.get(table)?.type === "behind";
+/** Is there a table that somebody asked for and that does not follow? */
+function isWaiting(state: TablesState): boolean {
+  for (const [table, { type }] of state.standings) if (type === "behind" && table.wanted) return true;
+  return false;
 }
 
 /** Does nothing follow? Then it does not matter what others write. */

@@ -99,9 +99,15 @@ export class TableBatch implements BatchDocuments, TxGround {
   }
 
   adopt(): void {
-    const { cache } = this.start;
-    for (const [table, key, held] of this.read) cache.put(table, key, held);
-    for (const [table, key, { document, seq }] of this.changed) cache.put(table, key, { document, seq });
+    const { cache, state } = this.start;
+    this.read.forEach((table, key, held) => cache.put(table, key, held));
+    this.changed.forEach((table, key, { document, seq }) => cache.put(table, key, { document, seq }));
+    const stopped = this.standings === state.standings ? [] : this.stoppedNow();
+    this.start.adopt({ head: this.last, mark: this.mark, rows: this.rows, standings: this.standings }, stopped);
+  }
+
+  /** Has this process remember which tables stopped, and says which did in this batch. */
+  private stoppedNow(): readonly Stopped[] {
     const stopped: Stopped[] = [];
     for (const [table, standing] of this.standings) {
       if (standing.type !== "stopped") continue;
@@ -111,7 +117,7 @@ export class TableBatch implements BatchDocuments, TxGround {
       if (failure === null) table.stop(position, error);
       else table.tried = true;
     }
-    this.start.adopt({ head: this.last, mark: this.mark, rows: this.rows, standings: this.standings }, stopped);
+    return stopped;
   }
 
   standing(table: Table): Standing | undefined {
@@ -135,7 +141,7 @@ export class TableBatch implements BatchDocuments, TxGround {
 
   /** Takes over what a tx did. */
   keep(changes: Layer, stops: ReadonlyMap<Table, Standing>): void {
-    for (const [table, key, held] of changes) {
+    changes.forEach((table, key, held) => {
       const before = this.changed.get(table, key);
       const stored = before === undefined ? this.peek(table, key) : { document: before.stored };
       invariant(stored !== undefined, "a document is read before it is changed");
@@ -144,7 +150,7 @@ export class TableBatch implements BatchDocuments, TxGround {
       if (keys === undefined) this.dirty.set(table, (keys = new Set()));
       keys.add(key);
       this.hasChanges = true;
-    }
+    });
     if (stops.size > 0) this.standings = new Map([...this.standings, ...stops]);
   }
 
