@@ -10,7 +10,7 @@ import { journalStream, parseAreaDefined } from "../journal/events/journal.js";
 import type { Store, StoreHead, StoreReads, StoreTransaction } from "../journal/store.js";
 import type { Areas } from "./areas.js";
 import { Batch } from "./batch.js";
-import { beginWithin, isBusy, pause } from "./begin.js";
+import { beginWithin, isBusy, isPassing, pause } from "./begin.js";
 import type { Documents } from "./documents.js";
 import { Known } from "./known.js";
 import { readOwnEvents } from "./own-events.js";
@@ -132,6 +132,7 @@ export class Writer {
     for (let attempt = 1; ; attempt++) {
       let batch: Batch | null = null;
       let outcomes: Outcome[] = [];
+      let decided = false;
       try {
         batch = await this.startBatch(transaction);
         // An area may have to be recorded with its first event, so the journal's own stream is always among them.
@@ -143,6 +144,7 @@ export class Writer {
           // Most appends are decided at once: then nothing waits between one decision and the next.
           outcomes.push({ queued, ...(deciding instanceof Promise ? await deciding : deciding) });
         }
+        decided = true;
         if (batch.entries.length > 0 || batch.documents.pending) {
           await write(transaction, batch);
           await transaction.commit();
@@ -159,7 +161,9 @@ export class Writer {
         }
         const again = found.transaction;
         if (again === null) return { outcomes: inDoubt(outcomes, taken, batch, cause, found.cause), position: -1 };
-        if (!isBusy(cause) || attempt >= retriesMax) {
+        // Documents alone, which nobody was promised: whatever became of them, they can be written again.
+        const documentsAlone = decided && batch?.entries.length === 0;
+        if (!(isBusy(cause) || (documentsAlone && isPassing(cause))) || attempt >= retriesMax) {
           await undo(again);
           return { outcomes: failed(outcomes, taken, cause), position: -1 };
         }

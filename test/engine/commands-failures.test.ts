@@ -1,6 +1,7 @@
 /** Commits that fail, that give no answer, or that must be done again: what callers are told is what is stored, documents are
  *  the fold of the journal, and what is decided again has the same bytes. */
 import { describe, expect, test } from "vitest";
+import { defineProjection } from "../../projections/define-projection.js";
 import { content, LedgerError } from "../../src/index.js";
 import type { Ledger, LedgerEvent, LedgerOptions, Store } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
@@ -9,7 +10,7 @@ import type { Fault } from "../../src/testing/faults.js";
 import { faultyStore } from "../../src/testing/faulty-store.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
 import { seededBytes } from "../../src/testing/seeded.js";
-import { accounts, bank, deposit, openAccount, transfer } from "./bank.js";
+import { accounts, ask, bank, deposit, openAccount, transfer } from "./bank.js";
 import { describeStores, open, openStore } from "./fixture.js";
 import { storedTable } from "./tables.js";
 
@@ -201,6 +202,36 @@ describe("a read of the store that fails while a command is decided", () => {
     expect(told(await both(ledger))).toEqual(["done", "done"]);
   });
 });
+
+describe.each(["before", "after"] as const)(
+  "a commit of documents alone whose reply is lost %s it happened",
+  (when) => {
+    test("is done again: who asked something is answered", async () => {
+      const inner = await openStore("memory");
+      const writer = await open(inner, bank);
+      let armed = false;
+      const store = faultyStore(inner, ({ step, moment }) => {
+        if (!armed || step !== "commit" || moment !== when) return null;
+        armed = false;
+        return "lostReply";
+      });
+      const reader = await open(store, bank);
+      await writer.execute(openAccount({ account: "a", owner: "ada" }));
+      // A table of another program stands behind, so that the next batch of this one has something to write.
+      const other = await open(store, {
+        ...bank,
+        projections: [defineProjection()({ name: "late", version: 1, on: {} }), accounts],
+      });
+      armed = true;
+
+      const { result } = await other.execute(ask({ owner: "ada" }));
+
+      expect(store.struck.map(({ fault }) => fault)).toEqual(["lostReply"]);
+      expect(result).toEqual(["a: 0"]);
+      expect((await reader.execute(ask({ owner: "ada" }))).result).toEqual(["a: 0"]);
+    });
+  },
+);
 
 describe("D-31 a rollback that throws", () => {
   /** A store whose transactions fail at `append`, and again when they are undone. */
