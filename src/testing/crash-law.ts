@@ -74,6 +74,7 @@ class Luck {
 interface Sent {
   readonly send: (world: CommandWorld) => Promise<Outcome>;
   readonly id: string | null;
+  /** What it was answered for good; null before that. */
   outcome: Outcome | null;
   isInDoubt: boolean;
 }
@@ -119,14 +120,18 @@ class Ordeal {
   private async trySend(sent: Sent): Promise<void> {
     try {
       const outcome = await sent.send(this.world);
-      const isKept = outcome.type === "accepted" || !this.world.guarded.transient;
-      if (sent.outcome !== null && isKept)
-        assert.equal(outcome.said, sent.outcome.said, "sent again, it answered otherwise");
-      sent.outcome = outcome;
+      if (sent.outcome !== null) assert.equal(outcome.said, sent.outcome.said, "sent again, it answered otherwise");
+      sent.isInDoubt = false;
+      if (this.isKept(outcome)) sent.outcome = outcome;
     } catch (error) {
       if (!(error instanceof LedgerError) || !failures.has(error.code)) throw error;
       if (error.code === "STORE_IN_DOUBT") sent.isInDoubt = true;
     }
+  }
+
+  /** A refusal for the moment leaves no receipt: the same id tries again, and may be accepted. */
+  private isKept({ adopted, refusal }: Outcome): boolean {
+    return refusal === null || adopted || !this.world.guarded.transientCodes.has(refusal.code);
   }
 
   private async revive(): Promise<void> {

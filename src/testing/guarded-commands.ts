@@ -14,6 +14,8 @@ export class GuardedCommands {
   readonly refusals: Set<string> = new Set();
   /** Was the last refusal transient? */
   transient = false;
+  /** The codes with which they have refused something for the moment. */
+  readonly transientCodes: Set<string> = new Set();
   private readonly byName: ReadonlyMap<string, AnyMaker>;
 
   constructor(commands: readonly CommandDefinition[]) {
@@ -38,6 +40,7 @@ export class GuardedCommands {
       if (answer.type === "refused") {
         this.refusals.add(answer.code);
         this.transient = answer.transient;
+        if (answer.transient) this.transientCodes.add(answer.code);
       }
       return answer;
     });

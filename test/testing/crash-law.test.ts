@@ -103,6 +103,24 @@ test.each(["memory", "sqlite"] as const)(
   },
 );
 
+test("a refusal for the moment may become another answer when its id is sent again", async () => {
+  const spend = defineCommand("counter.spend", {
+    reads: [(input: { counter: string; by: number }) => ({ counter: counters.get(input.counter) })],
+    decide({ counter }, { counter: name, by }) {
+      if ((counter?.count ?? 0) < by) return refuse("TOO_LOW", {}, { transient: true });
+      return accept([{ stream: `counter/${name}`, type: "counter.raised", data: { counter: name, by: -by } }]);
+    },
+  });
+  const refusedAtFirst = [spend({ counter: "one", by: 4 }), spend({ counter: "one", by: 3 })];
+
+  await checkCrashes(
+    { ...area, commands: [raise, spend] },
+    [...refusedAtFirst, raise({ counter: "one", by: 9 })],
+    1,
+    () => null,
+  );
+});
+
 /** A memory store, some of whose methods of a transaction do other than they say. */
 function lying(lie: (transaction: Record<string, (...args: unknown[]) => Promise<unknown>>) => object): CommandArea {
   const store = createMemoryStore();
