@@ -3,13 +3,13 @@ import type { FenceMark } from "../src/journal/entry.js";
 /** An event as a reducer sees it, frozen: facts alone, upcast to the version that this program writes. It has no `meta`, and
  *  neither id nor `tx`: while an `execute` list is decided they are not known yet, and its later commands see the
  *  documents as its earlier ones left them. @public */
-export interface ProjectionEvent {
+export interface ProjectionEvent<Data extends object = EventData> {
   readonly position: number;
   readonly stream: string;
   readonly revision: number;
   readonly type: string;
   readonly version: number;
-  readonly data: EventData;
+  readonly data: Data;
   /** Engine time, ms since the epoch. */
   readonly at: number;
   readonly actor?: string;

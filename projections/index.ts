@@ -1,6 +1,7 @@
 /** `runledger/projections`: what a host defines projections with, and folds events with. Every public name, one by one. */
 export { defineProjection } from "./define-projection.js";
 export type {
+  AnyEvents,
   AnyProjection,
   DocumentRead,
   EventHandler,

@@ -24,6 +24,7 @@ export type { AreaOptions, EventDefinition, EventDefinitions, ParsedEventDefinit
 export type { StandardSchema } from "./journal/schema.js";
 export { defineProjection } from "../projections/define-projection.js";
 export type {
+  AnyEvents,
   AnyProjection,
   DocumentRead,
   EventHandler,

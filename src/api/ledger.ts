@@ -87,7 +87,10 @@ export class Ledger {
    *  or another input.
    *
    *  Refusals of the engine are those of `append`, and `PROJECTION_FAILED` and `NOT_READY` (a projection that it reads). */
-  execute<Result>(command: Command<Result>, options?: ExecuteOptions): Promise<ExecuteResult<Result>>;
+  execute<Wish extends Command>(
+    command: Wish,
+    options?: ExecuteOptions,
+  ): Promise<ExecuteResult<Wish extends Command<infer Result> ? Result : never>>;
   execute<const Results extends readonly unknown[]>(
     commands: { readonly [Index in keyof Results]: Command<Results[Index]> },
     options?: ExecuteOptions,
