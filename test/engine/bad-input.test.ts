@@ -194,8 +194,7 @@ describeStores("of bad input", (_, openStore) => {
         on: {
           "log.written": {
             key: ({ stream }) => stream,
-            apply: (document, { data }) =>
-              data["bad"] === true ? (bad() as never) : { ...document, n: data["n"] as number },
+            apply: (document, { data }) => (data["bad"] === true ? bad() : { ...document, n: data["n"] as number }),
           },
         },
       });

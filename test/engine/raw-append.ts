@@ -4,8 +4,14 @@ import { writeOperational } from "../../src/engine/operational.js";
 import { canonicalize } from "../../src/kernel/canonical.js";
 import { encodeEntry, entryId, entryTemplate } from "../../src/journal/entry.js";
 
-/** Appends one event of any stream and type, and answers its position. */
-export function appendRaw(store: Store, stream: string, type: string, data: object): Promise<number> {
+/** Appends one event of any stream and type, with the id of a command or without, and answers its position. */
+export function appendRaw(
+  store: Store,
+  stream: string,
+  type: string,
+  data: object,
+  labels: { readonly command?: string } = {},
+): Promise<number> {
   let tried: { readonly seq: number; readonly id: string } | null = null;
   return writeOperational(store, 5_000, async (transaction) => {
     // A commit without an answer was one after all.
@@ -16,7 +22,7 @@ export function appendRaw(store: Store, stream: string, type: string, data: obje
     const seq = head.seq + 1;
     const rev = (last?.rev ?? 0) + 1;
     const place = { seq, prev: head.id, txFirst: seq, txCount: 1, rev, at: head.at };
-    const entry = encodeEntry(entryTemplate(stream, type, 1, {}), canonicalize(data), place);
+    const entry = encodeEntry(entryTemplate(stream, type, 1, labels), canonicalize(data), place);
     tried = { seq, id: entryId(entry) };
     const row = { ...tried, stream, rev, before: last?.seq ?? null, type };
     await transaction.append([{ ...row, at: head.at, skew: head.skew, entry }], [], []);
