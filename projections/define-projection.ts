@@ -33,7 +33,7 @@ export interface ProjectionOptions<
   /** By name: the tuple by which a document is found, or null when it is not in the index. At most 16. */
   readonly indexes?: Readonly<Record<string, (document: Document) => IndexTuple | null>>;
   /** By event type. Events of the same areas that are not named here change nothing. */
-  readonly on: { readonly [Type in keyof Events]?: EventHandler<Document, Events[Type]> };
+  readonly on: Partial<{ readonly [Type in keyof Events]: EventHandler<Document, Events[Type]> }>;
 }
 
 /** Which documents to find. @public */

@@ -22,7 +22,7 @@ export interface DefineOptions {
 
 export const defineOption: readonly [flags: string, says: string, collects: typeof collect] = [
   "--define <module>",
-  "a module with definitions of events and projections, a path or a package; may be repeated (default: $RUNLEDGER_DEFINE)",
+  "a module (JavaScript, a path or a package) that exports what defineEvents and defineProjection return, singly or in lists; it is run; may be repeated (default: $RUNLEDGER_DEFINE)",
   collect,
 ];
 

@@ -56,7 +56,12 @@ export class Areas {
       return;
     }
     if (!definition.open)
-      throw invalid(`${path}.type`, "of an open area: a closed one is written by its commands alone", type);
+      throw invalid(
+        `${path}.type`,
+        "of an open area: a closed one is written by its commands alone",
+        type,
+        "write it with ledger.execute, or define the area with `open: true`",
+      );
     if (!definition.events.has(type)) throw invalid(`${path}.type`, `one that area ${area} defines`, type);
     if (!definition.kinds.includes(kind))
       throw invalid(`${path} stream`, `of a kind that area ${area} owns (${definition.kinds.join(", ")})`, stream);

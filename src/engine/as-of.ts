@@ -106,7 +106,11 @@ export async function momentOf(reads: StoreReads, when: number | Date): Promise<
   const last = (await reads.head())?.seq ?? -1;
   const time = timeOf(when);
   const position = time === null ? parseInteger(when, "at", 0) + 0 : await lastNotLater(reads, last, time);
-  if (position < 0 || position > last) throw noSuchMoment(when, last);
+  if (position > last) throw noSuchPosition(position, last);
+  if (time !== null && position < 0) {
+    const first = new Date((await momentAt(reads, 0)).at).toISOString();
+    throw noSuchMoment(`not before the first event, ${first}`, new Date(time).toISOString(), { at: time, last });
+  }
   return momentAt(reads, position);
 }
 
@@ -123,7 +127,7 @@ async function lastNotLater(reads: StoreReads, last: number, time: number): Prom
 
 async function momentAt(reads: StoreReads, position: number): Promise<Moment> {
   const [stored] = await readDense(reads, position, 1);
-  if (stored === undefined) throw noSuchMoment(position, position - 1);
+  if (stored === undefined) throw noSuchPosition(position, position - 1);
   const { id, fields } = decodeStored(stored);
   return { position, id, at: fields.at };
 }
@@ -136,14 +140,16 @@ function timeOf(when: unknown): number | null {
   return time;
 }
 
-function noSuchMoment(when: number | Date, last: number): LedgerError {
-  const [expected, found] =
-    typeof when === "number"
-      ? [`at most ${last}, the last position`, String(when)]
-      : ["not before the first event", when.toISOString()];
-  return new LedgerError("NOT_FOUND", `at must be ${expected}, found ${found}`, {
-    details: { at: typeof when === "number" ? when : when.getTime(), last },
-  });
+function noSuchPosition(position: number, last: number): LedgerError {
+  return noSuchMoment(`at most ${last}, the last position`, String(position), { at: position, last });
+}
+
+function noSuchMoment(
+  expected: string,
+  found: string,
+  details: { readonly at: number; readonly last: number },
+): LedgerError {
+  return new LedgerError("NOT_FOUND", `at must be ${expected}, found ${found}`, { details });
 }
 
 class PastProjection<Document extends object> implements ProjectionReader<Document> {

@@ -174,6 +174,9 @@ describeStores("the ledger as it was", (openOne, openStoreOf) => {
 
     expect(await codeOf(ledger.at(2))).toBe("NOT_FOUND");
     expect(await codeOf(ledger.at(new Date(0)))).toBe("NOT_FOUND");
+    await expect(ledger.at(new Date(0))).rejects.toThrow(
+      /^at must be not before the first event, \d{4}-\S+Z, found 1970-01-01T00:00:00.000Z$/,
+    );
     for (const when of [-1, 0.5, Number.NaN, "1", null, undefined, new Date(Number.NaN), {}])
       expect(await codeOf(ledger.at(when as number))).toBe("INVALID_ARGUMENT");
     const past = await ledger.at(1);

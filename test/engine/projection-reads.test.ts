@@ -54,9 +54,10 @@ describeStores("reads of projections", (openOne, openStore) => {
     await expect(ledger.projection(account).find({ index: "balance" })).rejects.toMatchObject({
       code: "INVALID_ARGUMENT",
     });
-    expect(() => ledger.projection(counts)).toThrow(/given to openLedger/);
-    expect(() => ledger.projection("count")).toThrow(/given to openLedger/);
-    expect(() => ledger.projection(accounts())).toThrow(/given to openLedger/);
+    const expected = "projection must be one that was given to openLedger in `projections` (account@1), found";
+    expect(() => ledger.projection(counts)).toThrow(`${expected} "count"`);
+    expect(() => ledger.projection("count")).toThrow(`${expected} "count"`);
+    expect(() => ledger.projection(accounts())).toThrow(`${expected} "another definition of account"`);
   });
 
   test("a table is built from the whole journal before its first use, and said so", async () => {

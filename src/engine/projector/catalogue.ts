@@ -68,9 +68,15 @@ export class Catalogue {
   tableOf(projection: AnyProjection | string, path = "projection"): Table {
     const name: unknown = typeof projection === "string" ? projection : projection?.name;
     const table = typeof name === "string" ? this.byName.get(name) : undefined;
-    if (table === undefined || (typeof projection !== "string" && table.projection !== projection))
-      throw invalid(path, "one that was given to openLedger in `projections`", name);
-    return table;
+    if (table === undefined) throw invalid(path, this.expected(), name);
+    if (typeof projection === "string" || table.projection === projection) return table;
+    const hint = `read it by the definition that was given, or by its name: projection(${JSON.stringify(name)})`;
+    throw invalid(path, this.expected(), `another definition of ${table.projection.name}`, hint);
+  }
+
+  private expected(): string {
+    const given = this.given.map(({ name, version }) => `${name}@${version}`);
+    return `one that was given to openLedger in \`projections\` (${given.length === 0 ? "none" : given.join(", ")})`;
   }
 
   /** The tables that commits keep current and that fold events of this type. */
