@@ -233,10 +233,10 @@ describe.each(["before", "after"] as const)(
   },
 );
 
-describe("D-31 a rollback that throws", () => {
+describeStores("a rollback that throws", (_openOne, openStoreOf) => {
   /** A store whose transactions fail at `append`, and again when they are undone. */
   async function brokenStore(): Promise<{ readonly store: Store; arm(): void }> {
-    const inner = await openStore("memory");
+    const inner = await openStoreOf();
     let armed = false;
     const store = new Proxy(inner, {
       get(target, name) {
@@ -262,7 +262,7 @@ describe("D-31 a rollback that throws", () => {
     return { store, arm: () => (armed = !armed) };
   }
 
-  test("does not hide the error that came first, by a command and by append, and the writer goes on", async () => {
+  test("D-31 does not hide the error that came first, by a command and by append, and the writer goes on", async () => {
     const { store, arm } = await brokenStore();
     const ledger = await open(store, bank);
     arm();
@@ -278,7 +278,7 @@ describe("D-31 a rollback that throws", () => {
     expect((await ledger.verify()).verdict).toBe("OK");
   });
 
-  test("does not hide a refusal", async () => {
+  test("D-31 does not hide a refusal", async () => {
     const { store, arm } = await brokenStore();
     const ledger = await open(store, bank);
     arm();

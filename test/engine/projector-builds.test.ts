@@ -8,7 +8,7 @@ import type { Diagnostic, Ledger, Store } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { faultAt } from "../../src/testing/faults.js";
 import { faultyStore } from "../../src/testing/faulty-store.js";
-import { describeStores, open } from "./fixture.js";
+import { describeStores, open, openStore, storeNames } from "./fixture.js";
 import { accounts, append, counts, expectTables, moved, opened, storedTable } from "./tables.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
@@ -32,9 +32,9 @@ async function expectWhole(ledger: Ledger, projection: AnyProjection): Promise<v
   expect(await ledger.projection(projection).digest()).toEqual(whole.digest());
 }
 
-describeStores("tables that are built", (_, openStore) => {
+describeStores("tables that are built", (_, openStoreOf) => {
   test("E07 a table that two processes build while a third one appends equals a fold of the journal, and who was overtaken is told", async () => {
-    const store = await openStore();
+    const store = await openStoreOf();
     const plain = await filled(store, 6_000);
     const heard: Diagnostic[] = [];
     const account = accounts();
@@ -60,7 +60,7 @@ describeStores("tables that are built", (_, openStore) => {
   });
 
   test("E10 a new version has a table of its own: no read mixes the two, and the old program goes on", async () => {
-    const store = await openStore();
+    const store = await openStoreOf();
     const old = accounts();
     const renamed = defineProjection<{ name: string; cents: number }>()({
       name: "account",
@@ -100,7 +100,7 @@ describeStores("tables that are built", (_, openStore) => {
   });
 
   test("closing stops a build between two chunks, and the next process goes on where it stood", async () => {
-    const store = await openStore();
+    const store = await openStoreOf();
     await filled(store, 7_000);
     const account = accounts();
     const stopped = await open(store, {
@@ -124,7 +124,7 @@ describeStores("tables that are built", (_, openStore) => {
   });
 
   test("commands and appends that no table concerns go on while a table is built", async () => {
-    const store = await openStore();
+    const store = await openStoreOf();
     await filled(store, 4_000);
     const account = accounts();
     const ledger = await open(store, { projections: [account] });
@@ -145,10 +145,15 @@ describeStores("tables that are built", (_, openStore) => {
 });
 
 /** Runs a program until it is killed at one of its calls of the store; says whether it was. */
-async function killedAt(store: Store, k: number, program: (ledger: Ledger) => Promise<unknown>): Promise<boolean> {
+async function killedAt(
+  store: Store,
+  k: number,
+  program: (ledger: Ledger) => Promise<unknown>,
+  busyTimeoutMs = 1,
+): Promise<boolean> {
   const process = faultyStore(store, faultAt(k, "crash"));
   try {
-    const ledger = await openLedger(process, { projections: [accounts(), counts], busyTimeoutMs: 1 });
+    const ledger = await openLedger(process, { projections: [accounts(), counts], busyTimeoutMs });
     await program(ledger);
     await ledger.close();
   } catch (error) {
@@ -157,27 +162,31 @@ async function killedAt(store: Store, k: number, program: (ledger: Ledger) => Pr
   return process.crashed;
 }
 
-test("E01 a process that is killed at any call of the store leaves every count equal to the number of its events", async () => {
-  const account = accounts();
-  for (let k = 1; ; k++) {
-    const store = createMemoryStore();
-    const killed = await killedAt(store, k, async (ledger) => {
-      await append(ledger, "a", opened("a"), moved("a", 1));
-      await Promise.all([append(ledger, "a", moved("a", 1)), append(ledger, "b", opened("b"), moved("b", 2))]);
-      await ledger.projection("count").get("account.moved");
-      await append(ledger, "other", { type: "other.happened" });
-      await append(ledger, "b", moved("b", 3));
-    });
-    await expectTables(store, [account, counts]);
-    const ledger = await openLedger(store, { projections: [account, counts] });
-    const events = await ledger.read({ types: ["account.moved"] }).toArray();
-    const count = await ledger.projection(counts).get("account.moved");
-    expect([k, count?.count ?? 0]).toEqual([k, events.length]);
-    await expectWhole(ledger, account);
-    await ledger.close();
-    if (!killed) break;
-  }
-});
+test.each(storeNames)(
+  "E01 a process that is killed at any call of its store (%s) leaves every count equal to the number of its events",
+  { timeout: 120_000 },
+  async (name) => {
+    const account = accounts();
+    for (let k = 1; ; k += name === "memory" || long ? 1 : 5) {
+      const store = await openStore(name);
+      const killed = await killedAt(store, k, async (ledger) => {
+        await append(ledger, "a", opened("a"), moved("a", 1));
+        await Promise.all([append(ledger, "a", moved("a", 1)), append(ledger, "b", opened("b"), moved("b", 2))]);
+        await ledger.projection("count").get("account.moved");
+        await append(ledger, "other", { type: "other.happened" });
+        await append(ledger, "b", moved("b", 3));
+      });
+      await expectTables(store, [account, counts]);
+      const ledger = await openLedger(store, { projections: [account, counts] });
+      const events = await ledger.read({ types: ["account.moved"] }).toArray();
+      const count = await ledger.projection(counts).get("account.moved");
+      expect([k, count?.count ?? 0]).toEqual([k, events.length]);
+      await expectWhole(ledger, account);
+      await ledger.close();
+      if (!killed) break;
+    }
+  },
+);
 
 test(
   "E01 a build that is killed at any call of the store goes on to the same table",
