@@ -162,20 +162,28 @@ async function killedAt(
   return process.crashed;
 }
 
+/** How many calls lie between two that it is killed at; one in the long run. A store that is busy by itself is waited for. */
+const stride = { memory: 1, "async memory": 11, sqlite: 5 } as const;
+
 test.each(storeNames)(
   "E01 a process that is killed at any call of its store (%s) leaves every count equal to the number of its events",
   { timeout: 120_000 },
   async (name) => {
     const account = accounts();
-    for (let k = 1; ; k += name === "memory" || long ? 1 : 5) {
+    for (let k = 1; ; k += long ? 1 : stride[name]) {
       const store = await openStore(name);
-      const killed = await killedAt(store, k, async (ledger) => {
-        await append(ledger, "a", opened("a"), moved("a", 1));
-        await Promise.all([append(ledger, "a", moved("a", 1)), append(ledger, "b", opened("b"), moved("b", 2))]);
-        await ledger.projection("count").get("account.moved");
-        await append(ledger, "other", { type: "other.happened" });
-        await append(ledger, "b", moved("b", 3));
-      });
+      const killed = await killedAt(
+        store,
+        k,
+        async (ledger) => {
+          await append(ledger, "a", opened("a"), moved("a", 1));
+          await Promise.all([append(ledger, "a", moved("a", 1)), append(ledger, "b", opened("b"), moved("b", 2))]);
+          await ledger.projection("count").get("account.moved");
+          await append(ledger, "other", { type: "other.happened" });
+          await append(ledger, "b", moved("b", 3));
+        },
+        name === "async memory" ? 500 : 1,
+      );
       await expectTables(store, [account, counts]);
       const ledger = await openLedger(store, { projections: [account, counts] });
       const events = await ledger.read({ types: ["account.moved"] }).toArray();
