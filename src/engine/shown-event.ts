@@ -2,7 +2,9 @@
  *  program writes. */
 import type { JsonObject } from "../kernel/canonical.js";
 import { invalid, LedgerError } from "../kernel/errors.js";
+import { areaOf } from "../kernel/names.js";
 import { abandon } from "../kernel/promises.js";
+import { reservedAreas } from "../journal/define-events.js";
 import type { DecodedEntry } from "../journal/stored.js";
 import { upcast } from "../journal/upcast.js";
 import type { Areas } from "./areas.js";
@@ -12,6 +14,8 @@ import type { LedgerEvent, UnknownEvents } from "./types.js";
 export function showEvent(decoded: DecodedEntry, areas: Areas, unknown: UnknownEvents): LedgerEvent | null {
   const definition = areas.definitionOf(decoded.fields.type);
   const { tv, type, seq } = decoded.fields;
+  // The journal's own events need no definition of the host's.
+  if (tv === 1 && reservedAreas.has(areaOf(type))) return toEvent(decoded, decoded.fields.data, tv);
   if (definition === undefined || tv > definition.version) {
     const event = toEvent(decoded, decoded.fields.data, tv);
     if (unknown === "accept") return event;

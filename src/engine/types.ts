@@ -282,7 +282,8 @@ export interface ReadOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a reader does with an event whose type this program did not define, or that is newer than its definition:
+/** What a reader does with an event whose type this program did not define, or that is newer than its definition (the
+ *  journal's own events, such as `journal.opened` and `receipt.recorded`, need no definition):
  *  `"accept"` (default) shows it as stored, `"ignore"` leaves it out, `"error"` refuses with `SCHEMA_UNKNOWN`;
  *  a function may return another event in its place, or null to leave it out. @public */
 export type UnknownEvents = "accept" | "ignore" | "error" | ((event: LedgerEvent) => LedgerEvent | null);

@@ -143,6 +143,12 @@ describeStores("areas", (openOne, openStoreOf) => {
 
     expect((await reader.readStream("invoice/1").toArray()).length).toBe(2);
     expect(await reader.readStream("invoice/1", { unknown: "ignore" }).toArray()).toEqual([]);
+    expect((await writer.read({ unknown: "error" }).toArray()).map(({ type }) => type)).toEqual([
+      "journal.opened",
+      "area.defined",
+      "invoice.sent",
+      "invoice.paid",
+    ]);
     await expect(reader.readStream("invoice/1", { unknown: "error" }).toArray()).rejects.toMatchObject({
       code: "SCHEMA_UNKNOWN",
       details: { type: "invoice.sent", version: 2 },

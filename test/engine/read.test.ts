@@ -138,6 +138,7 @@ describeStores("read", (openOne) => {
     ["something else", () => "event"],
   ])("refuses an `unknown` that answers with %s", async (_, unknown) => {
     const ledger = await openOne();
+    await fill(ledger, 1);
 
     const reading = ledger.read({ unknown: unknown as never }).toArray();
 

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -7,20 +7,59 @@ import { version } from "../../src/kernel/version.js";
 import { directory } from "../engine/fixture.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const readme = readFileSync(join(root, "README.md"), "utf8");
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+const readme = read("README.md");
+const projections = read("projections/README.md");
 
-test("the README's example is the example file, and does what it says", () => {
-  const example = readFileSync(join(root, "test/examples/first-ledger.mjs"), "utf8");
-  expect(readme).toContain(`\`\`\`js\n${example}\`\`\``);
+/** Every block of code in a document: its language and its text. */
+const blocksOf = (text: string): readonly (readonly [string, string])[] =>
+  [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, language = "", code = ""]) => [language, code]);
 
-  const folder = directory();
-  const child = spawnSync(process.execPath, [join(root, "test/examples/first-ledger.mjs")], {
-    cwd: folder,
+const [, importing, working, checkpoints, , , proving] = blocksOf(readme).map(([, code]) => code);
+const main = `"${process.execPath}" "${join(root, "dist/src/cli/main.js")}"`;
+
+function node(example: string, cwd: string): readonly string[] {
+  const child = spawnSync(process.execPath, [join(root, "test/examples", example)], { cwd, encoding: "utf8" });
+  expect([child.stderr, child.status]).toEqual(["", 0]);
+  return child.stdout.trimEnd().split("\n");
+}
+
+/** Runs the lines of a block, with the command as a reader has it. */
+function bash(code: string | undefined, cwd: string, env: Readonly<Record<string, string>> = {}): string {
+  const before = [
+    `runledger() { ${main} "$@"; }`,
+    // Following ends when it is interrupted.
+    `npx() { shift; if [ "$1" = tail ]; then timeout -s INT 2 ${main} tail || [ $? = 124 ]; else ${main} "$@"; fi; }`,
+  ];
+  const child = spawnSync("bash", ["-euc", [...before, code].join("\n")], {
+    cwd,
     encoding: "utf8",
+    env: { PATH: process.env["PATH"], ...env },
   });
+  expect([child.stderr, child.status]).toEqual([expect.not.stringContaining("runledger: "), 0]);
+  return child.stdout;
+}
 
-  expect(child.stderr).toBe("");
-  const lines = child.stdout.trimEnd().split("\n");
+test("every block of code is an example file, or commands that are run here", () => {
+  expect(blocksOf(readme)).toEqual([
+    ["js", read("test/examples/first-ledger.mjs")],
+    ["sh", expect.stringContaining("npx runledger append")],
+    ["sh", expect.stringContaining("npm ci")],
+    ["sh", expect.stringContaining("runledger keygen")],
+    ["js", read("test/examples/shop.mjs")],
+    ["js", read("test/examples/shop-day.mjs")],
+    ["sh", expect.stringContaining("runledger state")],
+  ]);
+  expect(blocksOf(projections)).toEqual([
+    ["ts", read("test/examples/invoices.ts")],
+    ["ts", read("test/examples/invoices-replayed.ts")],
+  ]);
+});
+
+test("the README's example does what it says", () => {
+  const folder = directory();
+  const lines = node("first-ledger.mjs", folder);
+
   expect(lines[0]).toMatch(/^#1 order\.placed order\/7@1 [0-9a-f]{12}$/);
   expect(lines[1]).toMatch(/^#2 order\.paid order\/7@2 [0-9a-f]{12}$/);
   expect(lines[2]).toMatch(/^OK: 3 events, head [0-9a-f]{12}$/);
@@ -28,27 +67,58 @@ test("the README's example is the example file, and does what it says", () => {
   expect(existsSync(join(folder, "state.ledger-wal"))).toBe(false);
 });
 
+test("the README's commands make a journal of any lines", { timeout: 60_000 }, () => {
+  const folder = directory();
+  writeFileSync(join(folder, "lines.jsonl"), '{"amount":1}\n{"amount":2}\n');
+
+  expect(bash(importing, folder)).toMatch(/import\/april@2[\s\S]*verdict +OK +3 entries checked/);
+});
+
+test("the README's commands for working on it are scripts, and the demo runs", { timeout: 60_000 }, () => {
+  const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
+  for (const [, script = ""] of readme.matchAll(/npm (?:run )?(demo|test(?::\w+)?|check|bench)\b/g))
+    expect(scripts).toHaveProperty([script]);
+
+  expect(working).toMatch(/^npm ci && npm run demo .*\nnpm ci && npm test /);
+  expect(node("demo.mjs", directory()).join("\n")).toMatch(/verdict +OK/);
+});
+
+test("the README's shop does what it says, and is proved from its own module", { timeout: 60_000 }, () => {
+  const folder = directory();
+  symlinkSync(join(root, "test/examples/shop.mjs"), join(folder, "shop.mjs"));
+
+  expect(node("shop-day.mjs", folder)).toEqual([
+    "42 42 true",
+    "ALREADY_PAID",
+    "[ { key: '9', document: { total: 60, paid: false } } ]",
+    "{ total: 42, paid: false }",
+    "OK 4",
+  ]);
+  const said = bash(proving, folder);
+  expect(said).toMatch(/4 documents of 2 tables as the events fold them/);
+  expect(said).toMatch(/\{\n {2}"total": 42,\n {2}"paid": false\n\}\n$/);
+});
+
+test("the invoices of projections/README.md are folded alike by the ledger and by a replay", async () => {
+  const { digests, open } = await import("./invoices-replayed.js");
+
+  expect(open).toBe(12);
+  expect(digests[0]).toEqual(digests[1]);
+});
+
 test("the README's commands for checkpoints and proofs do what they say", { timeout: 60_000 }, () => {
-  const [, commands = ""] = /```sh\n([\s\S]*?)```/.exec(readme) ?? [];
-  const runledger = `runledger() { "${process.execPath}" "${join(root, "dist/src/cli/main.js")}" "$@"; }`;
   const [cwd, KEYS] = [directory(), directory()];
+  const said = bash(checkpoints, cwd, { KEYS });
 
-  const child = spawnSync("bash", ["-euc", `${runledger}\n${commands}`], {
-    cwd,
-    encoding: "utf8",
-    env: { PATH: process.env["PATH"], KEYS },
-  });
-
-  expect([child.stderr, child.status]).toEqual([expect.not.stringContaining("runledger: "), 0]);
-  expect(child.stdout).toMatch(/\ninfo +anchored +to #1 /);
-  expect(child.stdout.match(/verdict    VERIFIED/g)).toHaveLength(2);
+  expect(said).toMatch(/\ninfo +anchored +to #1 /);
+  expect(said.match(/verdict    VERIFIED/g)).toHaveLength(2);
   expect(readFileSync(join(cwd, "week.consistency"), "utf8")).toMatch(/^old 2\n/);
-  expect(child.stdout).toMatch(/(\n— example\.com\/audit \S+){2}\n$/);
+  expect(said).toMatch(/(\n— example\.com\/audit \S+){2}\n$/);
 });
 
 test("every document that another names is there", () => {
-  for (const [, path] of readme.matchAll(/\]\(([^)#:]+)\)/g))
-    expect([path, existsSync(join(root, path!))]).toEqual([path, true]);
+  for (const [, path = ""] of readme.matchAll(/\]\(([^)#:]+)\)/g))
+    expect([path, existsSync(join(root, path))]).toEqual([path, true]);
 });
 
 test("the engine records the version of its package", () => {
