@@ -17,8 +17,11 @@ export interface KeyedDocument {
 
 const rowsPerRead = 512;
 
-/** The table of a projection, of the highest version when none is named; `NOT_FOUND` when there is none. */
-export async function findTable(reader: RawReader, name: string, version: number | null): Promise<DocumentTable> {
+/** The table of a projection, of the highest version when none is named; `NOT_FOUND`, with the hint, when there is none. */
+export async function findTable(
+  reader: RawReader,
+  { name, version, hint }: { readonly name: string; readonly version: number | null; readonly hint: string },
+): Promise<DocumentTable> {
   const { tables } = await readTables(reader, new Findings(1));
   const [found] = tables
     .filter((table) => table.name === name && (version === null || table.version === version))
@@ -28,7 +31,7 @@ export async function findTable(reader: RawReader, name: string, version: number
   throw new LedgerError(
     "NOT_FOUND",
     `projection ${JSON.stringify(version === null ? name : `${name}@${version}`)} must have a table of documents, found ${stored.length === 0 ? "none of any" : stored.join(", ")}`,
-    { details: { projection: name, version, stored }, hint: "--define names the module that has its code" },
+    { details: { projection: name, version, stored }, hint },
   );
 }
 

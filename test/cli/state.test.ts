@@ -184,6 +184,15 @@ describe("state", () => {
 
     expect(done).toMatchObject({ code: 3, stdout: "" });
     expect(done.stderr).toContain('projection "visists" must have a table of documents, found visits@1');
+    expect(done.stderr).toContain("hint: --define names the module that has its code");
+  });
+
+  test("says whose code was given where it is not that of the projection", async () => {
+    const given = define(visitsModule);
+    const done = await call(["state", "visists", "--ledger", await visitedLedger(), "--at", "@", ...given]);
+
+    expect(done).toMatchObject({ code: 2, stdout: "" });
+    expect(done.stderr).toContain("hint: the modules of --define have the code of visits@1");
   });
 
   test("has help with an example", async () => {

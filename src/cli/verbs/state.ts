@@ -97,10 +97,10 @@ async function state(line: CommandLine, wanted: string, key: string | null, opti
   const known = projectionOf(definitions, name, version);
   const file = ledgerFile(options.ledger, line.env);
   if (known === null) {
-    if (options.at !== undefined)
-      throw new UsageError(`--at needs the code of ${name}, found none`, "--define names the module that has it");
+    const hint = codeHint(definitions);
+    if (options.at !== undefined) throw new UsageError(`--at needs the code of ${name}, found none`, hint);
     await withRawReader(line.terminal, file, async (reader) => {
-      const table = await findTable(reader, name, version);
+      const table = await findTable(reader, { name, version, hint });
       await show(line, key, options, {
         name,
         version: table.version,
@@ -125,6 +125,13 @@ async function state(line: CommandLine, wanted: string, key: string | null, opti
     });
   };
   await withLedger(line.terminal, file, run, { events, projections });
+}
+
+function codeHint({ projections }: Definitions): string {
+  const defined = projections.map(({ name, version }) => `${name}@${version}`);
+  return defined.length === 0
+    ? "--define names the module that has its code"
+    : `the modules of --define have the code of ${defined.join(", ")}`;
 }
 
 function parseWanted(wanted: string): { readonly name: string; readonly version: number | null } {
