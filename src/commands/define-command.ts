@@ -95,7 +95,9 @@ const optionNames = ["areas", "parse", "reads", "decide"];
 const stagesMax = 5;
 const definitions = new WeakSet<object>();
 
-/** Defines a command: its name is `area.verb`. Input is JSON, in which values may be marked with `content()`. @public */
+/** Defines a command: its name is `area.verb`. Input is JSON, in which values may be marked with `content()`. Its type is that
+ *  of the first parameter of the first stage, or what `parse` takes and returns; without either that of the second parameter of
+ *  `decide`. The types of what was found and answered follow. @public */
 export function defineCommand<
   Answer extends CommandAnswer,
   Input = undefined,
