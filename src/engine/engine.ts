@@ -127,7 +127,7 @@ export class Engine {
     const areas = options.areas.defined;
     const projector = new Projector({ ...options, areas, onEvent });
     this.projector = projector;
-    this.views = new Views(projector, areas);
+    this.views = new Views(projector, areas, options.store.readOnly);
     this.writer = new Writer({ ...options, documents: projector, onEvent });
     this.builds = new Builds({
       ...options,

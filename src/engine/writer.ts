@@ -156,7 +156,10 @@ export class Writer {
         if (attempt === 1) taken.push(...source);
         const found = await this.lookUp(transaction, batch);
         if (found.committed) {
-          if (batch !== null) this.keepTime(batch);
+          if (batch !== null) {
+            this.keepTime(batch);
+            batch.documents.adopt();
+          }
           return { outcomes, position: lastOf(batch) };
         }
         const again = found.transaction;

@@ -95,12 +95,15 @@ describeStores("projections that cannot go on", (openOne, openStore) => {
     });
 
     const second = await open(store, { projections: [still] });
+    await expect(second.projection(still).get("a")).rejects.toMatchObject({ code: "PROJECTION_FAILED" });
+    expect(tries).toBeGreaterThan(0);
+    tries = 0;
     for (let n = 0; n < 3; n++) {
-      await expect(second.projection(still).get("a")).rejects.toMatchObject({ code: "PROJECTION_FAILED" });
       await append(second, "b", opened("b"));
+      await expect(second.projection(still).get("a")).rejects.toMatchObject({ code: "PROJECTION_FAILED" });
     }
     await second.close();
-    expect(tries).toBe(1);
+    expect(tries).toBe(0);
 
     const whole = accounts();
     const third = await open(store, { projections: [whole] });

@@ -3,21 +3,29 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { replay } from "../../projections/replay.js";
+import { accept, defineCommand, defineEvents, LedgerError } from "../../src/index.js";
 import type { Ledger, Store } from "../../src/index.js";
 import { describeStores, open } from "./fixture.js";
-import { accounts, append, closed, counts, expectTables, moved, opened } from "./tables.js";
+import { accounts, closed, counts, expectTables, moved, opened } from "./tables.js";
 import type { Account } from "./tables.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
 const runs = (count: number): { readonly numRuns: number } => ({ numRuns: long ? count : Math.max(5, count / 10) });
 
 const [one, two] = [accounts(), accounts({ version: 2 })];
+const broken = accounts({ breaks: 13 });
+const noEvents = defineEvents("account", { open: true }, { "account.opened": {}, "account.moved": {} });
+const note = defineEvents("note", { open: true }, {});
+const nothing = defineCommand("note.take", { decide: () => accept([]) });
 const programs = {
   old: { projections: [one, counts], cacheDocuments: 4 },
   new: { projections: [two] },
   counting: { projections: [counts] },
   plain: {},
   same: { projections: [one, counts], cacheDocuments: 0 },
+  broken: { projections: [broken, counts], events: [note], commands: [nothing] },
+  // It does not know accounts that are closed.
+  ignorant: { projections: [counts, one], events: [noEvents, note], commands: [nothing] },
 } as const;
 type Program = keyof typeof programs;
 
@@ -25,24 +33,25 @@ type Step =
   | {
       readonly do: "append";
       readonly account: string;
-      readonly events: readonly ("open" | "move" | "close" | "other")[];
+      readonly events: readonly ("open" | "move" | "break" | "close" | "other")[];
     }
   | { readonly do: "many"; readonly count: number; readonly concerns: boolean }
   | { readonly do: "read"; readonly account: string }
   | { readonly do: "refused" }
+  | { readonly do: "once" }
   | { readonly do: "reopen" };
 
 const account = fc.constantFrom("a", "b", "c", "d");
 const steps = fc.array(
   fc.tuple(
-    fc.constantFrom<Program>("old", "new", "counting", "plain", "same"),
+    fc.constantFrom<Program>("old", "new", "counting", "plain", "same", "broken", "ignorant"),
     fc.oneof(
       {
         weight: 6,
         arbitrary: fc.record({
           do: fc.constant("append" as const),
           account,
-          events: fc.array(fc.constantFrom("open" as const, "move", "move", "close", "other"), {
+          events: fc.array(fc.constantFrom("open" as const, "move", "move", "break", "close", "other"), {
             minLength: 1,
             maxLength: 5,
           }),
@@ -58,6 +67,7 @@ const steps = fc.array(
       },
       { weight: 2, arbitrary: fc.record({ do: fc.constant("read" as const), account }) },
       { weight: 1, arbitrary: fc.constant({ do: "refused" as const }) },
+      { weight: 1, arbitrary: fc.constant({ do: "once" as const }) },
       { weight: 1, arbitrary: fc.constant({ do: "reopen" as const }) },
     ),
   ),
@@ -72,16 +82,33 @@ async function take(ledger: Ledger, program: Program, step: Exclude<Step, { do: 
           ? opened(step.account, `owner ${index}`)
           : event === "move"
             ? moved(step.account, 40 + index)
-            : event === "close"
-              ? closed(step.account)
-              : { type: "other.happened" },
+            : event === "break"
+              ? moved(step.account, 13)
+              : event === "close"
+                ? closed(step.account)
+                : { type: "other.happened" },
       );
-      await append(ledger, step.account, ...events);
+      if (program === "ignorant" && step.events.includes("close")) return;
+      const others = events.filter(({ type }) => type === "other.happened");
+      const own = events.filter((event) => !others.includes(event));
+      const parts = [
+        { stream: "other/a", events: others },
+        { stream: `account/${step.account}`, events: own },
+      ];
+      await ledger.append(parts.filter((part) => part.events.length > 0));
       return;
     }
+    case "once":
+      // The first id has the table of receipts brought up, while the others stand as they stand.
+      if (program === "broken" || program === "ignorant") await ledger.execute(nothing(), { id: "once" });
+      return;
     case "many": {
       const event = step.concerns ? moved("a", 1) : { type: "other.happened" };
-      await append(ledger, "a", ...Array.from({ length: step.count }, () => event));
+      const stream = step.concerns ? "account/a" : "other/a";
+      await ledger.append(
+        stream,
+        Array.from({ length: step.count }, () => event),
+      );
       return;
     }
     case "refused":
@@ -92,14 +119,31 @@ async function take(ledger: Ledger, program: Program, step: Exclude<Step, { do: 
     case "read": {
       if (program === "plain") return;
       if (program === "counting") return expectCounts(ledger);
-      const projection = program === "new" ? two : one;
-      const whole = (await replay([projection], await ledger.read().toArray())).projection(projection);
+      const projection = program === "new" ? two : program === "broken" ? broken : one;
+      const refused = await refusalOf(ledger.projection<Account>(projection).get(step.account));
+      if (refused !== null) return expect([program, refused]).toEqual([program, refusals[program] ?? null]);
+      const whole = (await replay([program === "broken" ? one : projection], await ledger.read().toArray())).projection(
+        projection.name,
+      );
       const read = ledger.projection<Account>(projection);
       expect(await read.get(step.account)).toEqual(whole.get(step.account));
       expect(await read.digest()).toEqual(whole.digest());
       const query = { index: "rich", order: "desc" } as const;
       expect((await read.find(query)).documents).toEqual(whole.find(query).documents);
     }
+  }
+}
+
+/** What a program may be told for good; one that can fold everything is told nothing. */
+const refusals: Partial<Record<Program, string>> = { broken: "PROJECTION_FAILED", ignorant: "SCHEMA_UNKNOWN" };
+
+async function refusalOf(read: Promise<unknown>): Promise<string | null> {
+  try {
+    await read;
+    return null;
+  } catch (error) {
+    if (!(error instanceof LedgerError)) throw error;
+    return error.code;
   }
 }
 

@@ -10,7 +10,7 @@ import type { Catalogue, Table } from "./catalogue.js";
 import { failedError, unknownError } from "./failed-row.js";
 import { addTable, placeOf } from "./place.js";
 import { behind, following } from "./standing.js";
-import type { Standing } from "./standing.js";
+import type { Standing, StoppedStanding } from "./standing.js";
 import { TableBatch } from "./table-batch.js";
 import type { TableBatchStart } from "./table-batch.js";
 import { addStep } from "./table-tx.js";
@@ -29,7 +29,6 @@ export interface CatchUp {
   readonly adopt: TableBatchStart["adopt"];
 }
 
-/** The row of a table, null when it was never made, and the last position that is folded into it. */
 /** A batch in which every table that can follows. */
 export async function catchUp(start: CatchUp): Promise<TableBatch> {
   const { transaction, head, catalogue } = start;
@@ -66,7 +65,7 @@ function standingOf(table: Table, row: ProjectionRow | null, position: number, h
 }
 
 /** The standing of a table whose row says that it failed. */
-export function failedStanding({ projection }: Table, row: ProjectionRow): Standing & { readonly type: "stopped" } {
+export function failedStanding({ projection }: Table, row: ProjectionRow): StoppedStanding {
   const error = failedError(projection, row);
   return { type: "stopped", position: row.position, error, failure: failureOf(error) };
 }

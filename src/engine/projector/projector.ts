@@ -2,6 +2,7 @@
  *  Invariants: what is remembered is what is stored, for it changes after a commit and is dropped with every doubt; a ledger
  *  that no table concerns pays nothing. Source: design section 7, decision 0018. */
 import type { DefinedAreas } from "../../../projections/event-of.js";
+import type { FoldedMark, ProjectionRow } from "../../journal/documents.js";
 import type { Store, StoreHead, StoreTransaction } from "../../journal/store.js";
 import type { Documents } from "../documents.js";
 import { writeOperational } from "../operational.js";
@@ -9,6 +10,7 @@ import type { Diagnostic } from "../types.js";
 import { DocumentCache } from "./cache.js";
 import type { Catalogue, Table } from "./catalogue.js";
 import { catchUp } from "./catch-up.js";
+import { placeOf } from "./place.js";
 import type { TablesState } from "./standing.js";
 import { TableBatch } from "./table-batch.js";
 import type { Stopped } from "./table-batch.js";
@@ -43,11 +45,17 @@ export class Projector implements Documents {
   begin(transaction: StoreTransaction, head: StoreHead | null): Promise<TableBatch> | TableBatch {
     const { cache, state, adopt } = this;
     const { catalogue, areas } = this.options;
-    if (state !== null && (isIdle(state) || head?.id === state.head.id) && !isWaiting(state))
-      return new TableBatch({ transaction, catalogue, cache, state, adopt });
+    const goOn = (known: TablesState): TableBatch =>
+      new TableBatch({ transaction, catalogue, cache, state: known, adopt });
+    const readAgain = (last: StoreHead): Promise<TableBatch> => {
+      cache.clear();
+      return catchUp({ transaction, catalogue, cache, adopt, head: last, areas });
+    };
     if (head === null) return new TableBatch({ transaction, catalogue, cache, state: noTables, adopt: () => {} });
-    if (head.id !== state?.head.id) cache.clear();
-    return catchUp({ transaction, catalogue, cache, adopt, head, areas });
+    if (state === null || isWaiting(state)) return readAgain(head);
+    if (isIdle(state)) return goOn(state);
+    if (head.id !== state.head.id) return readAgain(head);
+    return isAsKnown(transaction, state).then((known) => (known ? goOn(state) : readAgain(head)));
   }
 
   /** Is there nothing that bringing it up could change, as far as this process knows: it follows, or it stopped? */
@@ -76,7 +84,7 @@ export class Projector implements Documents {
     const { catalogue } = this.options;
     await writeOperational(store, timeoutMs, async (transaction) => {
       const head = await transaction.head();
-      if (head?.id !== state.head.id) return;
+      if (head?.id !== state.head.id || !(await isAsKnown(transaction, state))) return;
       const batch = new TableBatch({ transaction, catalogue, cache, state, adopt: () => {} });
       await batch.writeAll(transaction, head);
     }).catch(() => {}); // what was not written is looked through again, and nothing else
@@ -96,8 +104,26 @@ function isWaiting(state: TablesState): boolean {
   return false;
 }
 
-/** Does nothing follow? Then it does not matter what others write. */
+/** Is nothing used? Then it does not matter what others write. */
 function isIdle(state: TablesState): boolean {
-  for (const standing of state.standings.values()) if (standing.type === "following") return false;
+  for (const standing of state.standings.values()) if (standing.type !== "behind") return false;
   return true;
+}
+
+/** Do tables stand as this process left them? Another one can bring one up, or stop one, without moving the head. */
+async function isAsKnown(transaction: StoreTransaction, { mark, standings }: TablesState): Promise<boolean> {
+  const stored = await transaction.folded();
+  if (!isSameMark(stored, mark)) return false;
+  let rows: readonly ProjectionRow[] | undefined;
+  for (const [{ projection }, standing] of standings) {
+    if (standing.type !== "stopped") continue;
+    rows ??= await transaction.projections();
+    if (placeOf(projection, rows, stored).position !== standing.position) return false;
+  }
+  return true;
+}
+
+function isSameMark(a: FoldedMark | null, b: FoldedMark | null): boolean {
+  if (a === null || b === null) return a === b;
+  return a.entryId === b.entryId && a.tables.join() === b.tables.join();
 }

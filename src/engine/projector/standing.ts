@@ -11,13 +11,15 @@ import type { Table } from "./catalogue.js";
 export type Standing =
   | { readonly type: "following" }
   | { readonly type: "behind" }
-  | {
-      readonly type: "stopped";
-      readonly position: number;
-      readonly error: Error;
-      readonly failure: ProjectionFailure | null;
-    }
+  | StoppedStanding
   | { readonly type: "refused"; readonly error: Error };
+
+export interface StoppedStanding {
+  readonly type: "stopped";
+  readonly position: number;
+  readonly error: Error;
+  readonly failure: ProjectionFailure | null;
+}
 
 export const following: Standing = { type: "following" };
 export const behind: Standing = { type: "behind" };
@@ -26,7 +28,7 @@ export const behind: Standing = { type: "behind" };
 export interface TablesState {
   /** The last entry that is dealt with. */
   readonly head: { readonly seq: number; readonly id: string };
-  /** As it was stored when it was read or written last. */
+  /** As it was stored when it was read or written last; it lists all tables that follow. */
   readonly mark: FoldedMark | null;
   /** The rows of own tables, as they were then. */
   readonly rows: ReadonlyMap<Table, ProjectionRow>;

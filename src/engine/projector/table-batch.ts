@@ -9,7 +9,7 @@ import type { BatchDocuments } from "../documents.js";
 import type { DocumentCache, Held } from "./cache.js";
 import type { Catalogue, Table } from "./catalogue.js";
 import { Layer } from "./layer.js";
-import type { Standing, TablesState } from "./standing.js";
+import type { Standing, StoppedStanding, TablesState } from "./standing.js";
 import { readDocuments, writeOf } from "./stored-document.js";
 import { TableTx } from "./table-tx.js";
 import type { TxGround } from "./table-tx.js";
@@ -85,12 +85,11 @@ export class TableBatch implements BatchDocuments, TxGround {
   async writeAll(transaction: StoreTransaction, last: { readonly seq: number; readonly id: string }): Promise<void> {
     for (const table of this.dirty.keys()) await this.flush(table);
     const listed = this.followers().map((table) => this.row(table).id);
-    // Read again: another process may have brought up a table of its own without moving the head.
-    const mark = await transaction.folded();
+    const { mark } = this;
     const leaving = mark?.tables.filter((id) => !listed.includes(id)) ?? [];
     if (leaving.length > 0) await this.leave(leaving, mark!);
     for (const [table, standing] of this.standings) {
-      if (standing.type === "stopped" && standing.failure !== null) await this.putStopped(table, standing);
+      if (this.stoppedHere(table, standing)) await this.putStopped(table, standing);
       if (standing.type === "following" && this.row(table).status === "failed")
         await this.putRow(table, { ...this.row(table), status: "following", error: null });
     }
@@ -110,6 +109,7 @@ export class TableBatch implements BatchDocuments, TxGround {
   private stoppedNow(): readonly Stopped[] {
     const stopped: Stopped[] = [];
     for (const [table, standing] of this.standings) {
+      if (standing.type === "following") table.tried = false; // another process brought it past what failed here
       if (standing.type !== "stopped") continue;
       const { position, error, failure } = standing;
       const isNew = failure === null ? table.stopAt(position) === null : !table.tried;
@@ -193,32 +193,34 @@ export class TableBatch implements BatchDocuments, TxGround {
       if (standing.type === "following") {
         if (!listed.includes(this.row(table).id)) return true;
         isFollowed = true;
-      } else if (standing.type === "stopped" && standing.failure !== null && this.row(table).status !== "failed")
-        return true;
+      } else if (this.stoppedHere(table, standing)) return true;
     }
     return isFollowed && position - (this.mark?.position ?? -1) >= markLagMax;
   }
 
-  /** Tables that the mark no longer lists take its position with them. */
+  /** Tables that the mark no longer lists take its position with them: whatever this process last knew of them, that is where
+   *  they stand. */
   private async leave(ids: readonly number[], mark: FoldedMark): Promise<void> {
     const own = new Map([...this.rows].map(([table, row]) => [row.id, table]));
     for (const row of await this.transaction.projections()) {
       if (!ids.includes(row.id)) continue;
       const table = own.get(row.id);
-      const standing = table === undefined ? undefined : this.standing(table);
-      // One that stopped in here was folded on from the mark, up to where it stopped.
-      const place = standing?.type === "stopped" ? await this.placeOf(standing.position) : markPlace(mark);
-      const left = { ...row, ...place };
+      const left = { ...row, position: mark.position, entryId: mark.entryId };
       if (table === undefined) await this.transaction.putProjection(left);
       else await this.putRow(table, left);
     }
   }
 
-  private async putStopped(table: Table, standing: Standing & { readonly type: "stopped" }): Promise<void> {
-    const error = JSON.stringify(standing.failure);
-    const row = this.row(table);
-    if (row.status === "failed" && row.error === error && row.position === standing.position) return;
-    await this.putRow(table, { ...row, ...(await this.placeOf(standing.position)), status: "failed", error });
+  /** Did it stop in this batch, which folded it on from where it stood? What stopped earlier said so then. */
+  private stoppedHere(table: Table, standing: Standing): standing is StoppedStanding {
+    return standing.type === "stopped" && this.start.state.standings.get(table)?.type === "following";
+  }
+
+  /** Says up to where it was folded, and why no further unless that is this program's trouble alone. */
+  private async putStopped(table: Table, { position, failure }: StoppedStanding): Promise<void> {
+    const status = failure === null ? "following" : "failed";
+    const error = failure === null ? null : JSON.stringify(failure);
+    await this.putRow(table, { ...this.row(table), ...(await this.placeOf(position)), status, error });
   }
 
   private async putRow(table: Table, row: ProjectionRow): Promise<void> {
@@ -232,8 +234,4 @@ export class TableBatch implements BatchDocuments, TxGround {
     invariant(entryId !== undefined, "a table stops behind an entry that is there");
     return { position, entryId };
   }
-}
-
-function markPlace({ position, entryId }: FoldedMark): Pick<ProjectionRow, "position" | "entryId"> {
-  return { position, entryId };
 }

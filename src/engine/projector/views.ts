@@ -32,12 +32,14 @@ const pageMax = 1_000;
 export class Views {
   private readonly projector: Projector;
   private readonly areas: DefinedAreas;
+  private readonly readOnly: boolean;
   /** For each table a stretch of entries behind its position that do not concern it. */
   private readonly quiet = new Map<Table, { readonly from: number; readonly to: number }>();
 
-  constructor(projector: Projector, areas: DefinedAreas) {
+  constructor(projector: Projector, areas: DefinedAreas, readOnly: boolean) {
     this.projector = projector;
     this.areas = areas;
+    this.readOnly = readOnly;
   }
 
   /** What can be seen of a table. One that has come as far as `enough` is read as of where it stands. `PROJECTION_FAILED`,
@@ -47,7 +49,11 @@ export class Views {
     const { row, position } = placeOf(projection, await reads.projections(), await reads.folded());
     const difference = row === null ? null : differenceOf(table, row);
     if (difference !== null) throw difference;
-    if (row?.status === "failed") throw failedError(projection, row);
+    if (row?.status === "failed") {
+      // Another process saw it fail: this one, if it can write, tries it as well.
+      if (projection.async || table.tried || this.readOnly) throw failedError(projection, row);
+      return { type: "behind", head: (await reads.head())?.seq ?? -1 };
+    }
     const id = row?.id ?? null;
     const head = (await reads.head())?.seq ?? -1;
     if (!projection.async && (position >= head || this.projector.isFresh(table, position, head)))
