@@ -79,6 +79,14 @@ describeStores("receipts", (openOne, openStoreOf) => {
     expect(one.message).toContain("order.note");
     expect(list).toMatchObject({ code: "IDEMPOTENCY_CONFLICT", details: { found: ["order.place"] } });
     expect((await eventsOf(ledger, "order.noted")).length).toBe(0);
+
+    // Of the same input, too: the name alone makes it another command.
+    await ledger.execute(note({ order: "8", text: "x" }), { id: "c2" });
+    expect(await refusal(ledger.execute(keep({ order: "8", text: "x" }), { id: "c2" }))).toMatchObject({
+      code: "IDEMPOTENCY_CONFLICT",
+      details: { first: "order.note", found: "order.keep" },
+    });
+    expect((await eventsOf(ledger, "order.placed")).length).toBe(1);
   });
 
   test("D-68 no member of an input is lost on the way to its fingerprint", async () => {

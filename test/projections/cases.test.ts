@@ -385,7 +385,8 @@ describe("D12 the inverse of what was spliced restores it exactly", () => {
     const { document, patches, inverse } = foldPatches(projection, event(1, "thing.changed", {}), "one", before);
 
     expect(patches.length).toBeGreaterThan(0);
-    expect(patches.every(({ path }) => path.length > 0)).toBe(true);
+    // What was spliced is said, not the whole document in its place.
+    for (const { path } of [...patches, ...inverse]) expect(path.length).toBeGreaterThan(0);
     expect(applyPatches(before, patches)).toEqual(document);
     const restored = applyPatches(document, inverse);
     expect(restored).toEqual(before);
