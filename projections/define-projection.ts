@@ -109,7 +109,9 @@ const indexesMax = 16;
 export function defineProjection<
   Document extends object,
   Events extends { readonly [Type in keyof Events]: object } = AnyEvents,
->(): (options: ProjectionOptions<Document, Events>) => Projection<Document> {
+>(...none: readonly never[]): (options: ProjectionOptions<Document, Events>) => Projection<Document> {
+  if (none.length > 0)
+    throw invalid("defineProjection", "called twice: defineProjection()({ name, version, on })", none[0]);
   return (options) => {
     checkMembers(options, "projection", optionNames);
     const name = parseName(options.name, "projection.name");

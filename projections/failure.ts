@@ -23,7 +23,7 @@ export function projectionFailed(projection: AnyProjection, failure: ProjectionF
   const { code, position, type, key, message } = failure;
   return new LedgerError(
     code,
-    `projection ${name} (version ${version}) must fold event #${position} ${type}, found that ${message}`,
+    `projection ${name} (version ${version}) must fold event #${position} ${type}, found: ${message}`,
     {
       details: { projection: name, version, position, type, key, message },
       hint:

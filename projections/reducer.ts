@@ -38,7 +38,7 @@ export function indexKeys(projection: AnyProjection, document: object, key: stri
     } catch (cause) {
       throw new LedgerError(
         "PROJECTION_FAILED",
-        `index ${name} of projection ${projection.name} must answer for a document as it did when it was folded, found that ${messageOf(cause)}`,
+        `index ${name} of projection ${projection.name} must answer for a document as it did when it was folded, found: ${messageOf(cause)}`,
         { details: { projection: projection.name, version: projection.version, index: name, key }, cause },
       );
     }

@@ -247,6 +247,14 @@ test("A18 an async function is refused where a projection is defined", () => {
     });
 });
 
+test("a projection that is given at the first of the two calls is refused, with how to say it", () => {
+  const projection = { name: "thing", version: 1, on: {} };
+
+  expect(refusalOf(() => defineProjection<Any>(projection as never)).message).toBe(
+    "defineProjection must be called twice: defineProjection()({ name, version, on }), found an object",
+  );
+});
+
 test("D05 the path of a patch is data: no prototype is reached through one", () => {
   for (const path of [
     ["constructor", "prototype", "admin"],
