@@ -32,9 +32,9 @@ export function eventOf(fields: EntryFields, areas: DefinedAreas): ProjectionEve
       type,
       `this program knows ${known === 0 ? "no such type" : `version ${known}`}, not version ${tv}`,
     );
-  if (definition === undefined) return projectionEvent(fields, data, tv);
+  if (definition === undefined) return projectionEvent(fields, fields, data, tv);
   try {
-    return projectionEvent(fields, upcast({ position, version: tv, data }, definition), definition.version);
+    return projectionEvent(fields, fields, upcast({ position, version: tv, data }, definition), definition.version);
   } catch (cause) {
     if (!(cause instanceof LedgerError)) throw cause;
     return { ...unknownEvent(position, type, cause.message), cause };
@@ -45,13 +45,17 @@ function unknownEvent(position: number, type: string, message: string): UnknownE
   return { unknown: true, position, type, message };
 }
 
-/** What reducers see of an entry beside its data. */
+/** Where an event stands, for reducers. */
 export interface EventPlace {
   readonly seq: number;
   readonly stream: string;
   readonly rev: number;
   readonly type: string;
   readonly at: number;
+}
+
+/** What reducers see of an entry beside its place and its data. */
+export interface EventLabels {
   readonly actor?: string | undefined;
   readonly command?: string | undefined;
   readonly cause?: string | undefined;
@@ -60,8 +64,12 @@ export interface EventPlace {
 }
 
 /** An event as reducers see it: frozen, with its data, which nobody else may change. */
-export function projectionEvent(fields: EventPlace, data: EventData, version: number): ProjectionEvent {
-  const { seq, stream, rev, type, at, actor, command, cause, corr, fence } = fields;
+export function projectionEvent(
+  { seq, stream, rev, type, at }: EventPlace,
+  { actor, command, cause, corr, fence }: EventLabels,
+  data: EventData,
+  version: number,
+): ProjectionEvent {
   const event: { -readonly [Member in keyof ProjectionEvent]: ProjectionEvent[Member] } = {
     position: seq,
     stream,

@@ -59,15 +59,24 @@ export function checkElement(element: unknown, path: string, index?: number): as
 
 /** The bytes of a tuple of checked elements, without an end: what all tuples that begin with it begin with. */
 export function tupleBytes(tuple: IndexTuple, path: string): Buffer {
-  const parts = tuple.map(elementBytes);
-  const size = parts.reduce((sum, part) => sum + part.length, 0);
-  if (size > indexBytesMax) throw limit(path, "bytes as an index key", indexBytesMax, size);
-  return Buffer.concat(parts, size);
+  const bytes = Buffer.allocUnsafe(tupleSize(tuple, path));
+  putTuple(bytes, tuple);
+  return bytes;
 }
 
 /** The bytes by which a document is found in an index. `LIMIT_EXCEEDED`: the tuple takes more than 1,024. @public */
 export function indexKey(tuple: IndexTuple, key: string, path = "tuple"): Uint8Array {
-  return Buffer.concat([tupleBytes(tuple, path), Buffer.of(endTag), Buffer.from(key)]);
+  const bytes = Buffer.allocUnsafe(tupleSize(tuple, path) + 1 + Buffer.byteLength(key));
+  const end = putTuple(bytes, tuple);
+  bytes[end] = endTag;
+  bytes.write(key, end + 1);
+  return bytes;
+}
+
+/** Do two tuples of checked elements, or nulls, stand at the same place of an index? */
+export function isSameTuple(tuple: IndexTuple | null, other: IndexTuple | null): boolean {
+  if (tuple === null || other === null) return tuple === other;
+  return tuple.length === other.length && tuple.every((element, index) => element === other[index]);
 }
 
 /** The key of the document that an index key belongs to; null when the bytes are none. @public */
@@ -96,23 +105,52 @@ export function keyOfIndexKey(bytes: Uint8Array): string | null {
   return null;
 }
 
-function elementBytes(element: IndexTuple[number]): Buffer {
-  if (element === null) return Buffer.of(nullTag);
-  if (typeof element === "boolean") return Buffer.of(element ? trueTag : falseTag);
+function tupleSize(tuple: IndexTuple, path: string): number {
+  let size = 0;
+  for (const element of tuple) size += elementSize(element);
+  if (size > indexBytesMax) throw limit(path, "bytes as an index key", indexBytesMax, size);
+  return size;
+}
+
+function elementSize(element: IndexTuple[number]): number {
+  if (typeof element === "number") return 9;
+  if (typeof element !== "string") return 1;
+  let size = 2 + Buffer.byteLength(element);
+  for (let at = element.indexOf("\0"); at >= 0; at = element.indexOf("\0", at + 1)) size++;
+  return size;
+}
+
+/** Answers where it ends. */
+function putTuple(bytes: Buffer, tuple: IndexTuple): number {
+  let at = 0;
+  for (const element of tuple) at = putElement(bytes, element, at);
+  return at;
+}
+
+function putElement(bytes: Buffer, element: IndexTuple[number], start: number): number {
+  if (typeof element === "string") return putString(bytes, element, start);
   if (typeof element === "number") {
-    const bytes = Buffer.alloc(9);
-    bytes[0] = integerTag;
-    bytes.writeUInt32BE((Math.floor(element / 2 ** 32) + 2 ** 31) >>> 0, 1); // the sign turned: negative ones sort first
-    bytes.writeUInt32BE(element >>> 0, 5);
-    return bytes;
+    bytes[start] = integerTag;
+    bytes.writeUInt32BE((Math.floor(element / 2 ** 32) + 2 ** 31) >>> 0, start + 1); // the sign turned: negative ones sort first
+    return bytes.writeUInt32BE(element >>> 0, start + 5);
   }
-  if (!element.includes("\0")) return Buffer.concat([Buffer.of(stringTag), Buffer.from(element), Buffer.of(endTag)]);
-  const parts: Buffer[] = [Buffer.of(stringTag)];
-  for (const [index, part] of element.split("\0").entries()) {
-    if (index > 0) parts.push(Buffer.of(endTag, escapedTag));
-    parts.push(Buffer.from(part));
+  bytes[start] = element === null ? nullTag : element ? trueTag : falseTag;
+  return start + 1;
+}
+
+function putString(bytes: Buffer, element: string, start: number): number {
+  bytes[start] = stringTag;
+  let end = start + 1;
+  let from = 0;
+  for (let zero = element.indexOf("\0"); zero >= 0; zero = element.indexOf("\0", from)) {
+    end += bytes.write(element.slice(from, zero), end);
+    bytes[end++] = endTag;
+    bytes[end++] = escapedTag;
+    from = zero + 1;
   }
-  return Buffer.concat([...parts, Buffer.of(endTag)]);
+  end += bytes.write(from === 0 ? element : element.slice(from), end);
+  bytes[end] = endTag;
+  return end + 1;
 }
 
 /** Where the element behind a string begins. */

@@ -7,7 +7,7 @@ import type { AnyProjection, Projection } from "./define-projection.js";
 import { settle } from "./document.js";
 import type { ProjectionEvent } from "./event.js";
 import { messageOf, projectionFailed } from "./failure.js";
-import { checkTuple, indexKey } from "./index-key.js";
+import { checkTuple, indexKey, isSameTuple } from "./index-key.js";
 import type { IndexTuple } from "./index-key.js";
 
 /** The key of the document that an event concerns; null: it concerns none. `known` has keys that were found in order before.
@@ -31,18 +31,44 @@ export function keyOf(
 /** The index keys of a document, in the order of the projection's indexes; null: not in that one. A fold has checked the
  *  document for them; when it no longer fits, a function of the host answers now this, now that: `PROJECTION_FAILED`. */
 export function indexKeys(projection: AnyProjection, document: object, key: string): (Uint8Array | null)[] {
-  return Array.from(projection.indexes, ([name, tupleOf]) => {
+  return keysIn(projection, key, (name, tupleOf) => {
+    const tuple = tupleOfDocument(name, tupleOf, document);
+    return tuple === null ? null : indexKey(tuple, key, `indexes.${name}`);
+  });
+}
+
+/** The same, but undefined where the document stands where it stood before: as a rule it does, and no bytes are made. */
+export function movedIndexKeys(
+  projection: AnyProjection,
+  document: object,
+  before: object,
+  key: string,
+): (Uint8Array | null | undefined)[] {
+  return keysIn(projection, key, (name, tupleOf) => {
+    const tuple = tupleOfDocument(name, tupleOf, document);
+    if (isSameTuple(tuple, tupleOfDocument(name, tupleOf, before))) return undefined;
+    return tuple === null ? null : indexKey(tuple, key, `indexes.${name}`);
+  });
+}
+
+function keysIn<Key>(
+  { name: projection, version, indexes }: AnyProjection,
+  key: string,
+  keyIn: (index: string, tupleOf: (document: object) => IndexTuple | null) => Key,
+): Key[] {
+  const keys: Key[] = [];
+  for (const [index, tupleOf] of indexes) {
     try {
-      const tuple = tupleOfDocument(name, tupleOf, document);
-      return tuple === null ? null : indexKey(tuple, key, `indexes.${name}`);
+      keys.push(keyIn(index, tupleOf));
     } catch (cause) {
       throw new LedgerError(
         "PROJECTION_FAILED",
-        `index ${name} of projection ${projection.name} must answer for a document as it did when it was folded, found: ${messageOf(cause)}`,
-        { details: { projection: projection.name, version: projection.version, index: name, key }, cause },
+        `index ${index} of projection ${projection} must answer for a document as it did when it was folded, found: ${messageOf(cause)}`,
+        { details: { projection, version, index, key }, cause },
       );
     }
-  });
+  }
+  return keys;
 }
 
 /** What a reducer leaves of a document: it was changed in place, or another is answered in its place. Not looked at yet. */

@@ -101,8 +101,9 @@ export class Ledger {
   ): Promise<ExecuteResult | ExecuteListResult> {
     const answer = await this.engine.execute(wishes, options);
     if (isList(wishes)) return answer;
-    const { results, ...said } = answer;
-    return { result: results[0], ...said };
+    const { results, fingerprint, first, position, count, at, ids, revision, streams, adopted } = answer;
+    const said = { result: results[0], first, position, count, at, ids, revision, streams, adopted };
+    return fingerprint === undefined ? said : { ...said, fingerprint };
   }
 
   /** What became of the command, or the list, that carried an id; null when there is no receipt of it: it was never sent, not

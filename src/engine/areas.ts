@@ -96,16 +96,16 @@ export class Areas {
         throw unknownArea(owner.area, `owns the stream kind ${kindOf(stream)}, and ${type} is not of it`, owner);
       return null;
     }
-    const own: AreaDefined = { area, open: definition.open, kinds: definition.kinds };
-    if (recorded === undefined) return own;
-    if (recorded.kinds.join() !== own.kinds.join())
+    const { open, kinds } = definition;
+    if (recorded === undefined) return { area, open, kinds };
+    if (recorded.kinds.length !== kinds.length || recorded.kinds.some((kind, index) => kind !== kinds[index]))
       throw unknownArea(
         area,
-        `was recorded with kinds ${recorded.kinds.join()}, and this program defines ${own.kinds.join()}`,
+        `was recorded with kinds ${recorded.kinds.join()}, and this program defines ${kinds.join()}`,
         recorded,
       );
-    if (recorded.open === own.open) return null;
-    if (recorded.open) return own;
+    if (recorded.open === open) return null;
+    if (recorded.open) return { area, open, kinds };
     throw unknownArea(area, "was recorded as closed, and this program defines it as open", recorded);
   }
 

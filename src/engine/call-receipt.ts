@@ -18,7 +18,7 @@ import type { PendingContent, PreparedEvent } from "./prepare-event.js";
 import type { AcceptedCall, CallAnswer, CallReceipt, RefusedCall } from "./queued-commands.js";
 import { conflictOf, readReceipt, tellReceipt } from "./receipts.js";
 import type { ReceiptSource } from "./receipts.js";
-import { ofStore } from "./store-failure.js";
+import { askStore, ofStore } from "./store-failure.js";
 import type { Tx } from "./tx.js";
 
 export class ReceiptOfCall implements CallReceipt {
@@ -37,14 +37,14 @@ export class ReceiptOfCall implements CallReceipt {
   ): Promise<{ readonly answer: CallAnswer } | { readonly error: LedgerError } | null> {
     const { client } = this.call;
     const tx = batch.open();
-    const found = tx.documents.get(receipts, receiptKey(client, this.id));
-    const place = await ofStore(found, noteUnready(receipts, { unready }));
-    if (place === null || place === undefined) return null;
+    const key = receiptKey(client, this.id);
+    const place = await askStore(() => tx.documents.get(receipts, key), noteUnready(receipts, { unready }));
+    if (place === null) return null;
     const source = sourceOf(batch, tx);
-    const first = (await ofStore(readReceipt(place, source), isDamage))!;
+    const first = await ofStore(readReceipt(place, source), isDamage);
     const { id, name, text } = this;
     const error = conflictOf({ client, id, name, text }, first);
-    return error === null ? (await ofStore(tellReceipt(first, source), isDamage))! : { error };
+    return error === null ? await ofStore(tellReceipt(first, source), isDamage) : { error };
   }
 
   event(outcome: AcceptedCall | RefusedCall, mint: Mint): PreparedEvent {

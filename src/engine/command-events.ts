@@ -23,7 +23,9 @@ const eventNames = ["stream", "type", "data"];
 export function prepareCommandEvents(
   { definition, path }: PreparedCommand,
   events: readonly CommandEvent[],
-  { areas, dedupe, labels, mint }: CommandPreparing & { readonly labels: EntryLabels; readonly mint: Mint },
+  { areas, dedupe }: CommandPreparing,
+  labels: EntryLabels,
+  mint: Mint,
 ): readonly PreparedEvent[] {
   const preparing = {
     areas,

@@ -7,7 +7,7 @@ import type { ContentReference } from "../journal/content.js";
 import type { AnyProjection } from "../../projections/define-projection.js";
 import type { Known } from "./known.js";
 import type { PreparedCommand } from "./prepare-commands.js";
-import { ofStore } from "./store-failure.js";
+import { askStore, ofStore } from "./store-failure.js";
 import type { Tx } from "./tx.js";
 
 /** What the stages of a command found. */
@@ -35,24 +35,26 @@ export async function readAll({ definition, input, path }: PreparedCommand, grou
     const next: Record<string, unknown> = { ...found };
     for (const [name, wish] of wishes) {
       if (Object.hasOwn(found, name)) throw invalid(`${at}.${name}`, "a name that no earlier stage has", name);
-      next[name] = wish === null ? null : await fetch(wish, `${at}.${name}`, ground, salts);
+      const answer = wish === null ? null : fetch(wish, `${at}.${name}`, ground, salts);
+      next[name] = answer instanceof Promise ? await answer : answer;
     }
     found = Object.freeze(next);
   }
   return { found, salts };
 }
 
-async function fetch(
+/** A promise only when something has to be read: as a rule a document is remembered. */
+function fetch(
   wish: CommandRead,
   path: string,
   ground: ReadGround,
   salts: Map<number, { readonly digest: string; readonly salt: Uint8Array } | null>,
-): Promise<unknown> {
+): unknown {
   switch (wish.read) {
     case "document": {
       if (wish.key === null) return null;
       const key = parseKey(wish.key, `${path} key`);
-      return ofStore(ground.tx.documents.get(wish.projection, key), noteUnready(wish.projection, ground));
+      return askStore(() => ground.tx.documents.get(wish.projection, key), noteUnready(wish.projection, ground));
     }
     case "query":
       return ofStore(ground.tx.documents.find(wish.projection, wish.query), noteUnready(wish.projection, ground));
@@ -67,7 +69,8 @@ async function findContent(
   salts: Map<number, { readonly digest: string; readonly salt: Uint8Array } | null>,
 ): Promise<FoundContent> {
   const lookups = { positions: [], endsOf: [], contents: [reference.n], plains: [] };
-  await ofStore(known.load({ touched: [], lookups }));
+  const reading = known.load({ touched: [], lookups });
+  if (reading !== undefined) await ofStore(reading);
   const stored = tx.content(reference.n);
   const isThere = stored !== null && stored.digest === reference.$content;
   const state = !isThere ? "missing" : "erased" in stored ? "erased" : "stored";

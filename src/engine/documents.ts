@@ -31,9 +31,12 @@ export interface BatchDocuments {
 /** The documents as one tx sees them: what is stored, what the batch changed, what it changed itself. What these throw or
  *  reject with is a failure of the store, but for what is said at `get` and `find`. */
 export interface TxDocuments {
-  /** The document of a key, frozen; null when there is none. A `LedgerError` of the codes `PROJECTION_FAILED`, `NOT_READY` or
-   *  `SCHEMA_UNKNOWN` refuses the command and nobody else. */
-  get<Document extends object>(projection: Projection<Document>, key: string): Promise<Document | null>;
+  /** The document of a key, frozen; null when there is none; a promise when it has to be read. A `LedgerError` of the codes
+   *  `PROJECTION_FAILED`, `NOT_READY` or `SCHEMA_UNKNOWN` refuses the command and nobody else. */
+  get<Document extends object>(
+    projection: Projection<Document>,
+    key: string,
+  ): Promise<Document | null> | Document | null;
   /** What a query finds; refuses as `get` does, and with `INVALID_ARGUMENT` what no index serves. */
   find<Document extends object>(projection: Projection<Document>, query: FindQuery): Promise<FoundDocuments<Document>>;
   /** Folds events, in order, into every table that follows; undefined when nothing had to be read. A reducer that fails stops

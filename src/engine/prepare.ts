@@ -75,6 +75,17 @@ export function prepareAppend(
   };
 }
 
+/** What of the journal must be known before events are placed. */
+export function needsOfEvents(events: readonly PreparedEvent[]): Needs {
+  const touched: string[] = [];
+  let named = false;
+  for (const { stream, contents, references } of events) {
+    if (touched.at(-1) !== stream) touched.push(stream);
+    named ||= contents.length + references.length > 0;
+  }
+  return named ? needsOf([...new Set(touched)], events, [], undefined) : { touched, lookups: null };
+}
+
 /** What of the journal must be known before events are placed under these conditions. */
 export function needsOf(
   streams: readonly string[],

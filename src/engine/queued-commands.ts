@@ -17,7 +17,7 @@ import { prepareCommandEvents } from "./command-events.js";
 import type { CommandPreparing } from "./command-events.js";
 import { resultText, tooLarge } from "./command-result.js";
 import type { Executed } from "./execution.js";
-import { needsOf } from "./prepare.js";
+import { needsOfEvents } from "./prepare.js";
 import type { PreparedCall, PreparedCommand } from "./prepare-commands.js";
 import type { PreparedEvent } from "./prepare-event.js";
 import type { Decided, Queued, Settle, Staged } from "./queue.js";
@@ -112,27 +112,32 @@ export class QueuedCommands implements Queued {
     if (first !== null) return { staged: this.answering(first.answer, 0) };
     const tx = batch.open();
     const outcome = await this.run(batch, tx);
-    if (outcome.type === "accepted") return { staged: await this.accept(batch, tx, outcome) };
-    return this.refuse(batch, outcome);
+    if (outcome.type === "refused") return this.refuse(batch, outcome);
+    const recording = this.receipt === null ? undefined : this.record(batch, tx, this.receipt, outcome);
+    if (recording !== undefined) await recording;
+    return { staged: this.accept(batch, tx, outcome) };
   }
 
   /** Decides one command after the other, each on what the ones before it left. */
   private async run(batch: Batch, tx: Tx): Promise<AcceptedCall | RefusedCall> {
     const { commands, requirements, cause, seed } = this.call;
-    await ofStore(batch.known.load(this.call));
+    const loading = batch.known.load(this.call);
+    if (loading !== undefined) await ofStore(loading);
     batch.require(requirements, cause);
     const results: (string | undefined)[] = [];
     for (const [index, command] of commands.entries()) {
       const mint = new Mint(seed, index);
       const answer = await this.ask(command, mint, batch, tx);
       if (answer.type === "refused") return this.refusal(answer, command, index);
-      const events = prepareCommandEvents(command, answer.events, { ...this.deciding, labels: this.call.labels, mint });
-      const streams = [...new Set(events.map(({ stream }) => stream))];
-      await ofStore(batch.known.load(needsOf(streams, events, [], undefined)));
-      await ofStore(tx.add(events));
+      const events = prepareCommandEvents(command, answer.events, this.deciding, this.call.labels, mint);
+      const needed = batch.known.load(needsOfEvents(events));
+      if (needed !== undefined) await ofStore(needed);
+      const folding = tx.add(events);
+      if (folding !== undefined) await ofStore(folding);
       results.push(resultText(answer.result, `${command.path} result`, tx));
     }
-    const bytes = results.reduce((sum, text) => sum + (text === undefined ? 0 : Buffer.byteLength(text)), 0);
+    let bytes = 0;
+    for (const text of results) if (text !== undefined) bytes += Buffer.byteLength(text);
     if (bytes > resultBytesMax) throw tooLarge(this.call.isList ? "results" : "result", bytes);
     return { type: "accepted", results };
   }
@@ -162,8 +167,7 @@ export class QueuedCommands implements Queued {
     };
   }
 
-  private async accept(batch: Batch, tx: Tx, accepted: AcceptedCall): Promise<Staged> {
-    if (this.receipt !== null) await this.record(batch, tx, this.receipt, accepted);
+  private accept(batch: Batch, tx: Tx, accepted: AcceptedCall): Staged {
     const results = accepted.results.map((text) => (text === undefined ? undefined : (JSON.parse(text) as unknown)));
     const said = tx.count === 0 ? nothingWritten(batch, tx) : whatWasWritten(tx.seal());
     return this.answering({ ...said, results, adopted: false }, said.count);
@@ -181,8 +185,10 @@ export class QueuedCommands implements Queued {
 
   private async record(batch: Batch, tx: Tx, receipt: CallReceipt, outcome: AcceptedCall | RefusedCall): Promise<void> {
     const event = receipt.event(outcome, new Mint(this.call.seed, "receipt"));
-    await ofStore(batch.known.load(needsOf([event.stream], [event], [], undefined)));
-    await ofStore(tx.record([event]));
+    const needed = batch.known.load(needsOfEvents([event]));
+    if (needed !== undefined) await ofStore(needed);
+    const folding = tx.record([event]);
+    if (folding !== undefined) await ofStore(folding);
   }
 
   private answering(answer: CallAnswer, count: number): Staged {
@@ -193,7 +199,7 @@ export class QueuedCommands implements Queued {
 type Said = Omit<Executed, "adopted">;
 
 function whatWasWritten({ rows, asked, revisionOf }: Written): Said {
-  const streams = [...new Set(asked.map((row) => row.stream))];
+  const streams = asked.length === 1 ? [asked[0]!.stream] : [...new Set(asked.map((row) => row.stream))];
   const said = streams.map((stream) => ({ stream, revision: revisionOf(stream) }));
   const first = rows[0]!; // a sealed tx has one
   return {

@@ -9,15 +9,30 @@ export class StoreFailure {
 
 /** Waits for the store; what it rejects with is its failure, unless `isRefusal` says that it refuses the command alone. */
 export async function ofStore<Value>(
-  answer: Promise<Value> | undefined,
+  answer: Promise<Value>,
   isRefusal: (error: unknown) => boolean = () => false,
-): Promise<Value | undefined> {
-  if (answer === undefined) return undefined;
+): Promise<Value> {
   try {
     return await answer;
   } catch (error) {
-    if (isRefusal(error)) throw error;
-    // oxlint-disable-next-line typescript/only-throw-error -- caught one level up, never seen by anybody
-    throw new StoreFailure(error);
+    throw failureOf(error, isRefusal);
   }
+}
+
+/** The same where the answer may be there already: then there is nothing to wait for. */
+export function askStore<Value>(
+  ask: () => Promise<Value> | Value,
+  isRefusal: (error: unknown) => boolean,
+): Promise<Value> | Value {
+  let answer: Promise<Value> | Value;
+  try {
+    answer = ask();
+  } catch (error) {
+    throw failureOf(error, isRefusal);
+  }
+  return answer instanceof Promise ? ofStore(answer, isRefusal) : answer;
+}
+
+function failureOf(error: unknown, isRefusal: (error: unknown) => boolean): unknown {
+  return isRefusal(error) ? error : new StoreFailure(error); // caught one level up, never seen by anybody
 }

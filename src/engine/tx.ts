@@ -110,9 +110,9 @@ export class Tx {
    *  it rejects with is a failure of the store. Undefined when nothing has to be waited for. */
   add(events: readonly PreparedEvent[]): Promise<void> | undefined {
     const recording = this.areasToRecord(events);
-    this.checkCount(recording.length + events.length);
+    this.checkCount((recording?.length ?? 0) + events.length);
     const folded: ProjectionEvent[] = [];
-    for (const area of recording) {
+    for (const area of recording ?? []) {
       this.recorded.push(area);
       this.place(ownEvent("area.defined", area, {}), false, folded);
     }
@@ -174,7 +174,7 @@ export class Tx {
     if (!this.ground.concerns(type)) return;
     // Its data is read from the text that is stored, so that a replay sees the same.
     const facts = JSON.parse(data) as EventData;
-    folded.push(projectionEvent({ ...event.labels, seq, stream, rev, type, at: this.at }, facts, event.version));
+    folded.push(projectionEvent({ seq, stream, rev, type, at: this.at }, event.labels, facts, event.version));
   }
 
   private note({ contents }: PreparedEvent, references: readonly ContentReference[]): void {
@@ -182,16 +182,19 @@ export class Tx {
     contents.forEach(({ value }, index) => noted.set(value, references[index]!));
   }
 
-  private areasToRecord(events: readonly PreparedEvent[]): AreaDefined[] {
-    const recording = new Map<string, AreaDefined>();
+  /** Undefined: none, as a rule. */
+  private areasToRecord(events: readonly PreparedEvent[]): readonly AreaDefined[] | undefined {
+    let recording: Map<string, AreaDefined> | undefined;
     let last: PreparedEvent | undefined;
     for (const event of events) {
       if (event.type === last?.type && event.stream === last.stream) continue;
       last = event;
       const area = this.ground.toRecord(event.stream, event.type);
-      if (area !== null && !this.recorded.some((each) => each.area === area.area)) recording.set(area.area, area);
+      if (area === null || this.recorded.some((each) => each.area === area.area)) continue;
+      recording ??= new Map();
+      recording.set(area.area, area);
     }
-    return [...recording.values()];
+    return recording === undefined ? undefined : [...recording.values()];
   }
 }
 

@@ -6,7 +6,7 @@ export class Layer<Value extends Held = Held> {
   private readonly tables = new Map<Table, Map<string, Value>>();
 
   get(table: Table, key: string): Value | undefined {
-    return this.tables.get(table)?.get(key);
+    return this.tables.size === 0 ? undefined : this.tables.get(table)?.get(key);
   }
 
   set(table: Table, key: string, value: Value): void {

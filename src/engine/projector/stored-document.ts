@@ -1,7 +1,7 @@
 /** Documents on their way from the store, and to it. */
 import type { AnyProjection } from "../../../projections/define-projection.js";
 import { documentOf } from "../../../projections/document.js";
-import { indexKeys } from "../../../projections/reducer.js";
+import { indexKeys, movedIndexKeys } from "../../../projections/reducer.js";
 import { LedgerError } from "../../kernel/errors.js";
 import type { DocumentReads, DocumentWrite, StoredDocument } from "../../journal/documents.js";
 import type { Held } from "./cache.js";
@@ -40,13 +40,7 @@ export function heldOf(projection: AnyProjection, { key, seq, text }: StoredDocu
 export function writeOf(projection: AnyProjection, key: string, stored: object | null, held: Held): DocumentWrite {
   const { document, seq } = held;
   if (document === null) return { key, seq, text: null, indexes: Array.from(projection.indexes, () => null) };
-  const after = indexKeys(projection, document, key);
-  const text = JSON.stringify(document);
-  if (stored === null) return { key, seq, text, indexes: after };
-  const before = indexKeys(projection, stored, key);
-  return { key, seq, text, indexes: after.map((bytes, index) => (equal(bytes, before[index]!) ? undefined : bytes)) };
-}
-
-function equal(a: Uint8Array | null, b: Uint8Array | null): boolean {
-  return a === null || b === null ? a === b : Buffer.compare(a, b) === 0;
+  const indexes =
+    stored === null ? indexKeys(projection, document, key) : movedIndexKeys(projection, document, stored, key);
+  return { key, seq, text: JSON.stringify(document), indexes };
 }

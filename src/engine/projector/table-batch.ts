@@ -3,7 +3,7 @@
  *  Invariants: nothing that is remembered changes before `adopt`; a table that the mark lists is folded exactly up to it, but for
  *  entries that do not concern it. Source: decision 0018. */
 import { invariant } from "../../kernel/errors.js";
-import type { FoldedMark, ProjectionRow } from "../../journal/documents.js";
+import type { DocumentWrite, FoldedMark, ProjectionRow } from "../../journal/documents.js";
 import type { StoreTransaction } from "../../journal/store.js";
 import type { BatchDocuments } from "../documents.js";
 import type { DocumentCache, Held } from "./cache.js";
@@ -37,7 +37,7 @@ export interface Stopped {
 /** A document that the batch changed. */
 interface Changed extends Held {
   /** What is stored, as the transaction sees it. */
-  readonly stored: object | null;
+  stored: object | null;
 }
 
 export class TableBatch implements BatchDocuments, TxGround {
@@ -49,7 +49,7 @@ export class TableBatch implements BatchDocuments, TxGround {
   private rows: ReadonlyMap<Table, ProjectionRow>;
   private readonly changed = new Layer<Changed>();
   private readonly read = new Layer();
-  private readonly dirty = new Map<Table, Set<string>>();
+  private readonly dirty = new Map<Table, Map<string, Changed>>();
   private mark: FoldedMark | null;
   private last: { readonly seq: number; readonly id: string };
   private hasChanges = false;
@@ -143,12 +143,13 @@ export class TableBatch implements BatchDocuments, TxGround {
   keep(changes: Layer, stops: ReadonlyMap<Table, Standing>): void {
     changes.forEach((table, key, held) => {
       const before = this.changed.get(table, key);
-      const stored = before === undefined ? this.peek(table, key) : { document: before.stored };
+      const stored = before === undefined ? this.peek(table, key)?.document : before.stored;
       invariant(stored !== undefined, "a document is read before it is changed");
-      this.changed.set(table, key, { ...held, stored: stored.document });
-      let keys = this.dirty.get(table);
-      if (keys === undefined) this.dirty.set(table, (keys = new Set()));
-      keys.add(key);
+      const changed = { document: held.document, seq: held.seq, stored };
+      this.changed.set(table, key, changed);
+      let dirty = this.dirty.get(table);
+      if (dirty === undefined) this.dirty.set(table, (dirty = new Map<string, Changed>()));
+      dirty.set(key, changed);
       this.hasChanges = true;
     });
     if (stops.size > 0) this.standings = new Map([...this.standings, ...stops]);
@@ -156,15 +157,14 @@ export class TableBatch implements BatchDocuments, TxGround {
 
   /** Writes into the transaction what is held back of one table. */
   async flush(table: Table): Promise<void> {
-    const keys = this.dirty.get(table);
-    if (keys === undefined) return;
+    const dirty = this.dirty.get(table);
+    if (dirty === undefined) return;
     this.dirty.delete(table);
-    const writes = [];
-    for (const key of keys) {
-      const held = this.changed.get(table, key)!;
-      if (held.document === held.stored) continue;
-      writes.push(writeOf(table.projection, key, held.stored, held));
-      this.changed.set(table, key, { ...held, stored: held.document });
+    const writes: DocumentWrite[] = [];
+    for (const [key, changed] of dirty) {
+      if (changed.document === changed.stored) continue;
+      writes.push(writeOf(table.projection, key, changed.stored, changed));
+      changed.stored = changed.document;
     }
     if (writes.length > 0) await this.transaction.putDocuments(this.idOf(table), writes);
   }

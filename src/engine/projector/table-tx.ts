@@ -45,10 +45,14 @@ export class TableTx implements TxDocuments {
     this.batch = batch;
   }
 
-  async get<Document extends object>(projection: Projection<Document>, key: string): Promise<Document | null> {
+  get<Document extends object>(
+    projection: Projection<Document>,
+    key: string,
+  ): Promise<Document | null> | Document | null {
     const table = this.readable(projection);
-    if (this.peek(table, key) === undefined) await this.batch.load(table, [key]);
-    return this.peek(table, key)!.document as Document | null; // what its reducers made
+    const documentOf = (held: Held): Document | null => held.document as Document | null; // what its reducers made
+    const held = this.peek(table, key);
+    return held === undefined ? this.read(table, key).then(documentOf) : documentOf(held);
   }
 
   async find<Document extends object>(
@@ -74,19 +78,25 @@ export class TableTx implements TxDocuments {
 
   /** Takes steps in their order; undefined when nothing had to be read. */
   take(steps: readonly Step[]): Promise<void> | undefined {
-    const missing = new Map<Table, Set<string>>();
+    let missing: Map<Table, Set<string>> | undefined;
     for (const step of steps) {
       if ("error" in step || this.peek(step.table, step.key) !== undefined) continue;
+      missing ??= new Map();
       let keys = missing.get(step.table);
       if (keys === undefined) missing.set(step.table, (keys = new Set()));
       keys.add(step.key);
     }
-    if (missing.size === 0) return this.takeRead(steps);
+    if (missing === undefined) return this.takeRead(steps);
     return this.load(missing).then(() => this.takeRead(steps));
   }
 
   keep(): void {
     this.batch.keep(this.changes, this.stops);
+  }
+
+  private async read(table: Table, key: string): Promise<Held> {
+    await this.batch.load(table, [key]);
+    return this.peek(table, key)!;
   }
 
   private async load(missing: ReadonlyMap<Table, ReadonlySet<string>>): Promise<void> {

@@ -67,7 +67,9 @@ export function writeDocuments(
   writes: readonly DocumentWrite[],
 ): number {
   let bytes = 0;
-  let put: ReturnType<DocumentStatements["of"]> | undefined;
+  // By which columns they set: their texts are long, and making one for each document would take as long as writing it.
+  const prepared = new Map<number, ReturnType<DocumentStatements["of"]>>();
+  const all = 2 ** count - 1;
   for (const { key, seq, text, indexes } of writes) {
     bytes += scatteredBytes + (text?.length ?? 0);
     if (text === null) {
@@ -78,23 +80,29 @@ export function writeDocuments(
       indexes.length === count,
       `a document of table ${table} must say ${count} indexes, found ${indexes.length}`,
     );
-    const columns: number[] = [];
     const values: unknown[] = [seq, text];
-    for (const [column, value] of indexes.entries()) {
+    let columns = 0;
+    for (let column = 0; column < count; column++) {
+      const value = indexes[column];
       if (value === undefined) continue;
-      columns.push(column);
+      columns += 2 ** column;
       values.push(value);
     }
     values.push(key);
-    if (columns.length === count) {
-      put ??= statements.of(documentSql.put(table, count));
-      put.run(values);
-      continue;
+    let statement = prepared.get(columns);
+    if (statement === undefined) {
+      const sql =
+        columns === all ? documentSql.put(table, count) : documentSql.update(table, columnsIn(columns, count));
+      prepared.set(columns, (statement = statements.of(sql)));
     }
-    const { changes } = statements.of(documentSql.update(table, columns)).run(values);
+    const { changes } = statement.run(values);
     invariant(changes === 1, `a new document of table ${table} must say all its indexes`);
   }
   return bytes;
+}
+
+function columnsIn(columns: number, count: number): number[] {
+  return Array.from({ length: count }, (_, column) => column).filter((column) => (columns & (2 ** column)) !== 0);
 }
 
 function toDocument([key, seq, text]: DocumentColumns, path: string, table: number): StoredDocument {
