@@ -102,16 +102,17 @@ function prepareCommand(
   redact: Redact | undefined,
 ): PreparedCommand {
   const at = `${path} input`;
+  const named = path === "command" ? definition.name : `${path} (${definition.name})`;
   const redacted = given === undefined ? undefined : redactInput(redact, given, at, definition.name);
   const input = definition.parse(redacted);
-  if (input === undefined) return { definition, input, segments: ["null"], contents: [], path };
+  if (input === undefined) return { definition, input, segments: ["null"], contents: [], path: named };
   const contents: ContentValue[] = [];
   const segments = writeCanonical(input, {
     path: at,
     unitsMax: inputUnitsMax,
     take: (value) => isContentValue(value) && contents.push(value) > 0,
   });
-  return { definition, input: frozenCopy(input), segments, contents, path };
+  return { definition, input: frozenCopy(input), segments, contents, path: named };
 }
 
 function weigh({ segments, contents }: PreparedCommand): number {

@@ -42,8 +42,8 @@ const late = (): Promise<never> => Promise.reject(new Error("later"));
 
 /** Each answer or reading that is refused, and what the refusal says. */
 const misuses: readonly (readonly [string, () => never, string, string])[] = [
-  ["returns a promise", answering(() => late()), "INVALID_ARGUMENT", "command decide must be synchronous"],
-  ["returns a thenable", answering(() => thenable), "INVALID_ARGUMENT", "command decide must be synchronous"],
+  ["returns a promise", answering(() => late()), "INVALID_ARGUMENT", "bank.any decide must be synchronous"],
+  ["returns a thenable", answering(() => thenable), "INVALID_ARGUMENT", "bank.any decide must be synchronous"],
   ["returns nothing", answering(() => undefined), "INVALID_ARGUMENT", "what accept() or refuse() returned"],
   ["returns a list of events", answering(() => [event]), "INVALID_ARGUMENT", "what accept() or refuse() returned"],
   [
@@ -52,7 +52,7 @@ const misuses: readonly (readonly [string, () => never, string, string])[] = [
     "INVALID_ARGUMENT",
     "accept events",
   ],
-  ["accepts holes", answering(() => accept(Array.from({ length: 1 }))), "INVALID_ARGUMENT", "command events[0]"],
+  ["accepts holes", answering(() => accept(Array.from({ length: 1 }))), "INVALID_ARGUMENT", "bank.any events[0]"],
   [
     "refuses in small letters",
     answering(() => ({ type: "refused", code: "no", details: {} })),
@@ -63,37 +63,37 @@ const misuses: readonly (readonly [string, () => never, string, string])[] = [
     "refuses with details that are no JSON",
     answering(() => refuse("NO", { at: new Date() })),
     "INVALID_ARGUMENT",
-    "command details.at",
+    "bank.any details.at",
   ],
   [
     "refuses with a book",
     answering(() => refuse("NO", { a: "x".repeat(20_000) })),
     "LIMIT_EXCEEDED",
-    "command details",
+    "bank.any details",
   ],
   [
     "reads a promise",
     answering(() => accept([]), { reads: [() => late()] }),
     "INVALID_ARGUMENT",
-    "command reads[0] must be synchronous",
+    "bank.any reads[0] must be synchronous",
   ],
   [
     "reads a number",
     answering(() => accept([]), { reads: [() => ({ a: 1 })] }),
     "INVALID_ARGUMENT",
-    "command reads[0].a",
+    "bank.any reads[0].a",
   ],
   [
     "reads a name again",
     answering(() => accept([]), { reads: [() => ({ a: null }), () => ({ a: null })] }),
     "INVALID_ARGUMENT",
-    "command reads[1].a",
+    "bank.any reads[1].a",
   ],
   [
     "reads by a number",
     answering(() => accept([]), { reads: [() => ({ a: accounts.get(7 as never) })] }),
     "INVALID_ARGUMENT",
-    "command reads[0].a key",
+    "bank.any reads[0].a key",
   ],
   [
     "reads an index that is not declared",
@@ -111,31 +111,31 @@ const misuses: readonly (readonly [string, () => never, string, string])[] = [
     "writes another area",
     answering(() => accept([{ stream: "log/1", type: "log.written" }])),
     "INVALID_ARGUMENT",
-    "command events[0].type must be of an area that the command writes (bank)",
+    "bank.any events[0].type must be of an area that the command writes (bank)",
   ],
   [
     "writes the journal's own area",
     answering(() => accept([{ stream: "journal/main", type: "journal.restored" }])),
     "INVALID_ARGUMENT",
-    "command events[0].type",
+    "bank.any events[0].type",
   ],
   [
     "writes a type that is not defined",
     answering(() => accept([event, { ...event, type: "bank.robbed" }])),
     "INVALID_ARGUMENT",
-    "command events[1].type must be one that area bank defines",
+    "bank.any events[1].type must be one that area bank defines",
   ],
   [
     "writes a foreign stream kind",
     answering(() => accept([{ ...event, stream: "log/1" }])),
     "INVALID_ARGUMENT",
-    "command events[0].stream must be of a kind that area bank owns",
+    "bank.any events[0].stream must be of a kind that area bank owns",
   ],
   [
     "writes without a stream",
     answering(() => accept([{ type: "bank.closed" } as never])),
     "INVALID_ARGUMENT",
-    "command events[0].stream",
+    "bank.any events[0].stream",
   ],
   [
     "writes more members",
@@ -147,13 +147,13 @@ const misuses: readonly (readonly [string, () => never, string, string])[] = [
     "writes a Date",
     answering(() => accept([{ ...event, data: { on: new Date() } }])),
     "INVALID_ARGUMENT",
-    "command events[0].data.on",
+    "bank.any events[0].data.on",
   ],
   [
     "writes an entry that is too large",
     answering(() => accept([{ ...event, data: { a: "x".repeat(65_500) } }])),
     "LIMIT_EXCEEDED",
-    "command events[0]",
+    "bank.any events[0]",
   ],
   [
     "writes 10,001 events",
@@ -165,15 +165,15 @@ const misuses: readonly (readonly [string, () => never, string, string])[] = [
     "names a content that is not there",
     answering(() => accept([{ ...event, data: { a: { $content: "0".repeat(64), bytes: 1, n: 9 } } }])),
     "CONTENT_MISSING",
-    "command events[0]",
+    "bank.any events[0]",
   ],
   ["answers with more than 16 KiB", answering(() => accept([event], "x".repeat(16_383))), "LIMIT_EXCEEDED", "result"],
-  ["answers with a Map", answering(() => accept([event], { a: new Map() })), "INVALID_ARGUMENT", "command result.a"],
+  ["answers with a Map", answering(() => accept([event], { a: new Map() })), "INVALID_ARGUMENT", "bank.any result.a"],
   [
     "answers with a content that nothing names",
     answering(() => accept([event], { a: content("x") })),
     "INVALID_ARGUMENT",
-    "command result.a must be a content that one of the events names",
+    "bank.any result.a must be a content that one of the events names",
   ],
 ];
 
@@ -284,10 +284,10 @@ describe("A18 an async function", () => {
     const list = await refusal(ledger.execute([hidden(), hidden()] as never));
 
     expect(errors.map(({ code, message }) => [code, message])).toEqual([
-      ["INVALID_ARGUMENT", 'command decide must be synchronous, found "a promise"'],
+      ["INVALID_ARGUMENT", 'bank.hidden decide must be synchronous, found "a promise"'],
       ["INVALID_ARGUMENT", 'bank.parsed parse must be synchronous, found "a promise"'],
     ]);
-    expect(list.message).toContain("commands[0] decide must be synchronous");
+    expect(list.message).toContain("commands[0] (bank.hidden) decide must be synchronous");
     expect((await ledger.status()).size).toBe(1);
     await new Promise((resolve) => setImmediate(resolve));
     expect(unhandled).toEqual([]);
