@@ -6,9 +6,9 @@ import { content, LedgerError } from "../../src/index.js";
 import type { Clock, Command, Ledger, LedgerOptions, Store } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
-import { seededBytes } from "../../src/testing/seeded.js";
+import { seededBytes, seededNumbers } from "../../src/testing/seeded.js";
 import { accounts, ask, bank, deposit, openAccount, transfer } from "./bank.js";
-import { open, openStore, storeNames } from "./fixture.js";
+import { open, openStore, runSeed, storeNames } from "./fixture.js";
 import { storedTable } from "./tables.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
@@ -164,7 +164,7 @@ describe.each(storeNames)("any history of calls, on %s", (name) => {
     );
   });
 
-  test("H10 gives the same bytes on an engine that is cold before each call, one that is warm, one that forgets, and one that remembers nothing", async () => {
+  test("H10 gives the same bytes on an engine that is cold before each call, one that is warm, and ones that forget", async () => {
     await fc.assert(
       fc.asyncProperty(history, async (calls) => {
         const warm = await oneByOne(calls, fixed());
@@ -185,6 +185,37 @@ describe.each(storeNames)("any history of calls, on %s", (name) => {
       }),
       runs(50),
     );
+  });
+});
+
+describe.each(storeNames)("a long history of few accounts, on %s", (name) => {
+  test("H10 gives the same bytes, answers and documents with caches of each small size, and from two engines that take turns", async () => {
+    const fixed = (): LedgerOptions => ({
+      ...bank,
+      origin: "test/bank",
+      clock: manualClock(),
+      testing: { randomBytes: seededBytes(3) },
+    });
+    const next = seededNumbers(runSeed);
+    const one = (): string => "abc"[Math.floor(next() * 3)]!;
+    const calls: Call[] = ["a", "b", "c"].map((each) => ({
+      type: "one",
+      wish: { type: "open", account: each, owner: "ada" },
+      id: each,
+    }));
+    for (let n = 0; n < 60; n++) {
+      const cents = Math.floor(next() * 100);
+      const moving: Wish = { type: "transfer", from: one(), to: one(), cents };
+      const paying: Wish = { type: "deposit", account: one(), cents, note: null };
+      calls.push({ type: "one", wish: next() < 0.2 ? moving : paying, id: null });
+    }
+    const warm = await oneByOne(calls, fixed(), await openStore(name));
+
+    for (const cacheDocuments of [0, 1, 2, 3, 4, 6, 8])
+      expect([cacheDocuments, await oneByOne(calls, { ...fixed(), cacheDocuments }, await openStore(name))]).toEqual([
+        cacheDocuments,
+        warm,
+      ]);
   });
 });
 
