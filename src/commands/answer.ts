@@ -49,8 +49,8 @@ const transientCodes: ReadonlySet<string> = new Set(["RATE_LIMITED", "PAUSED", "
  *  @public */
 export function accept(events: readonly CommandEvent[]): Accepted<undefined>;
 /** Accepts a command with a result: these events happened, in this order, all at once.
- *  The result is handed to the caller as JSON: facts of at most 16 KiB, in which a content of one of the events stands for
- *  its reference. @public */
+ *  The result is handed to the caller as JSON: facts of at most 16 KiB, those of a list together, in which a content of one of
+ *  the events stands for its reference. @public */
 export function accept<Result>(events: readonly CommandEvent[], result: Result): Accepted<Result>;
 export function accept(events: readonly CommandEvent[], result?: unknown): Accepted<unknown> {
   if (!isList(events)) throw invalid("accept events", "a list of events", events);
