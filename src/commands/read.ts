@@ -44,10 +44,16 @@ export type Found<Wishes extends Stage> = { readonly [Name in keyof Wishes]: Fou
 /** For the `reads` of a command: lets `context.sameContent` compare this content. Without a reference nothing is read. @public */
 export function contentSalt(reference: ContentReference | null | undefined): ContentRead {
   if (reference === null || reference === undefined) return { read: "content", reference: null };
-  checkObject(reference, "contentSalt reference", 'a content reference {"$content", "bytes", "n"}');
-  if (!isContentReference(reference))
-    throw invalid("contentSalt reference", 'a content reference {"$content", "bytes", "n"}', reference);
-  return { read: "content", reference };
+  return { read: "content", reference: parseReference(reference, "contentSalt reference") };
+}
+
+/** A copy: what was checked cannot answer otherwise later. */
+function parseReference(reference: unknown, path: string): ContentReference {
+  const expected = 'a content reference {"$content", "bytes", "n"}';
+  checkObject(reference, path, expected);
+  const copy = Object.freeze({ ...reference });
+  if (!isContentReference(copy)) throw invalid(path, expected, reference);
+  return copy;
 }
 
 /** Checks what a stage returned: its wishes by name. */
@@ -64,8 +70,13 @@ export function parseStage(stage: unknown, path: string): readonly (readonly [na
     if (wish === null || wish === undefined) return [name, null];
     const expected = "projection.get(key), projection.find(query), contentSalt(reference), null or undefined";
     checkObject(wish, at, expected);
-    const { read } = wish as { readonly read?: unknown }; // any object may have it
-    if (read !== "document" && read !== "query" && read !== "content") throw invalid(at, expected, wish);
-    return [name, wish as CommandRead]; // made by the functions that are named; what they hold is checked where it is read
+    const { read, ...said } = wish as { readonly read?: unknown; readonly reference?: unknown }; // any object may have them
+    if (read === "content") {
+      const reference = said.reference === null ? null : parseReference(said.reference, `${at} reference`);
+      return [name, { read, reference }];
+    }
+    if (read !== "document" && read !== "query") throw invalid(at, expected, wish);
+    // Made by the functions that are named; what they hold is checked where it is read.
+    return [name, { read, ...said } as CommandRead];
   });
 }

@@ -1,5 +1,6 @@
 /** The ledger as it was: everything that is read is read up to one position, and projections are folded up to it from the
  *  first event, in pages of one short snapshot each, so that nobody is held up and nothing is written. */
+import { types } from "node:util";
 import { BulkFold } from "../../projections/bulk.js";
 import type { AnyProjection, FindQuery, FoundDocuments, Projection } from "../../projections/define-projection.js";
 import type { ProjectionDigest } from "../../projections/digest.js";
@@ -43,7 +44,7 @@ interface Moment {
 export class AsOf {
   readonly moment: Moment;
   private readonly options: AsOfOptions;
-  private readonly folded = new Map<AnyProjection, Promise<FoldedTable<object>>>();
+  private readonly folded = new Map<AnyProjection, Promise<FoldedTable<object> | Error>>();
 
   constructor(moment: Moment, options: AsOfOptions) {
     this.moment = moment;
@@ -68,18 +69,21 @@ export class AsOf {
 
   /** Folds a projection when it is first asked for, once; again when that failed for a reason that is not the projection's. */
   private foldOnce(projection: AnyProjection): Promise<FoldedTable<object>> {
-    return this.options.run(() => {
+    return this.options.run(async () => {
       let folding = this.folded.get(projection);
       if (folding === undefined) {
         folding = this.fold(projection);
         this.folded.set(projection, folding);
         folding.catch(() => this.folded.delete(projection));
       }
-      return folding;
+      const folded = await folding;
+      if (folded instanceof Error) throw folded;
+      return folded;
     });
   }
 
-  private async fold(projection: AnyProjection): Promise<FoldedTable<object>> {
+  /** An error says that the projection stopped, which it would do again. */
+  private async fold(projection: AnyProjection): Promise<FoldedTable<object> | Error> {
     const { store, areas, checkOpen } = this.options;
     const { position } = this.moment;
     const [table] = new BulkFold([projection]).tables as [BulkFold["tables"][number]]; // one for each projection
@@ -96,8 +100,7 @@ export class AsOf {
       // A store may answer without ever leaving the event loop to others.
       await new Promise((resolve) => setImmediate(resolve));
     }
-    if (table.error !== null) throw table.error;
-    return new FoldedTable<object>(table, position);
+    return table.error ?? new FoldedTable<object>(table, position);
   }
 }
 
@@ -135,7 +138,7 @@ async function momentAt(reads: StoreReads, position: number): Promise<Moment> {
 /** Null: not a time. */
 function timeOf(when: unknown): number | null {
   if (typeof when === "number") return null;
-  const time = when instanceof Date ? when.getTime() : Number.NaN;
+  const time = types.isDate(when) ? Date.prototype.getTime.call(when) : Number.NaN;
   if (!(Math.abs(time) <= timeMsMax)) throw invalid("at", "a position or a valid Date", when);
   return time;
 }

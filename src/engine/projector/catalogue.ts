@@ -1,5 +1,6 @@
 /** The projections that this program has code for: those that the host gave, and built-in ones.
  *  Invariant: one version a name, so that a name means one thing in a program. */
+import { types } from "node:util";
 import { builtInProjections } from "../../../projections/built-in.js";
 import type { AnyProjection } from "../../../projections/define-projection.js";
 import { invalid, LedgerError } from "../../kernel/errors.js";
@@ -66,7 +67,7 @@ export class Catalogue {
 
   /** The table of a projection that was given to `openLedger`, by its definition or its name. */
   tableOf(projection: AnyProjection | string, path = "projection"): Table {
-    const name: unknown = typeof projection === "string" ? projection : projection?.name;
+    const name = typeof projection === "string" ? projection : nameOf(projection);
     const table = typeof name === "string" ? this.byName.get(name) : undefined;
     if (table === undefined) throw invalid(path, this.expected(), name);
     if (typeof projection === "string" || table.projection === projection) return table;
@@ -126,6 +127,12 @@ export function differenceOf({ projection }: Table, row: ProjectionRow): LedgerE
 
 function said(indexes: readonly string[]): string {
   return indexes.length === 0 ? "none" : indexes.join(", ");
+}
+
+/** What may be the name of anything, without running its code. */
+function nameOf(projection: unknown): unknown {
+  if (typeof projection !== "object" || projection === null || types.isProxy(projection)) return projection;
+  return Object.getOwnPropertyDescriptor(projection, "name")?.value ?? projection;
 }
 
 function checkProjection(projection: AnyProjection): AnyProjection {

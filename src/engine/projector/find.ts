@@ -1,8 +1,8 @@
 /** Finding documents in a table, under changes that are not written to it yet. */
 import type { AnyProjection, FindQuery, FoundDocuments } from "../../../projections/define-projection.js";
-import { indexKey } from "../../../projections/index-key.js";
 import { cursorOf, parseQuery } from "../../../projections/query.js";
 import type { DocumentScan } from "../../../projections/query.js";
+import { indexKeys } from "../../../projections/reducer.js";
 import type { DocumentReads, StoredDocument } from "../../journal/documents.js";
 import type { Held } from "./cache.js";
 import { heldOf } from "./stored-document.js";
@@ -51,10 +51,10 @@ export async function findDocuments(
   }
   const page = found.slice(0, limit);
   const last = page.at(-1);
-  return {
-    documents: page.map(({ key, document }) => ({ key, document })),
+  return Object.freeze({
+    documents: Object.freeze(page.map(({ key, document }) => Object.freeze({ key, document }))),
     next: found.length > limit && last !== undefined ? cursorOf(last.at) : null,
-  };
+  });
 }
 
 async function scanTable(
@@ -77,9 +77,8 @@ function placeOf(projection: AnyProjection, scan: DocumentScan, key: string, doc
     return (scan.reverse ? side < 0 : side > 0) ? at : null;
   }
   const { index, from, to } = scan.range;
-  const tuple = [...projection.indexes.values()][index]!(document);
-  if (tuple === null) return null;
-  const at = indexKey(tuple, key);
+  const at = indexKeys(projection, document, key)[index] ?? null;
+  if (at === null) return null;
   const isIn = Buffer.compare(at, from) >= 0 && (to === null || Buffer.compare(at, to) < 0);
   return isIn ? at : null;
 }

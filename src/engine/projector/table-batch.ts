@@ -3,7 +3,7 @@
  *  Invariants: nothing that is remembered changes before `adopt`; a table that the mark lists is folded exactly up to it, but for
  *  entries that do not concern it. Source: decision 0018. */
 import { invariant } from "../../kernel/errors.js";
-import type { DocumentWrite, FoldedMark, ProjectionRow } from "../../journal/documents.js";
+import type { FoldedMark, ProjectionRow } from "../../journal/documents.js";
 import type { StoreTransaction } from "../../journal/store.js";
 import type { BatchDocuments } from "../documents.js";
 import type { DocumentCache, Held } from "./cache.js";
@@ -159,13 +159,11 @@ export class TableBatch implements BatchDocuments, TxGround {
   async flush(table: Table): Promise<void> {
     const dirty = this.dirty.get(table);
     if (dirty === undefined) return;
+    const moved = [...dirty].filter(([, { document, stored }]) => document !== stored);
+    // An index that answers otherwise than before throws here: then what is held back stays so, and is not lost.
+    const writes = moved.map(([key, changed]) => writeOf(table.projection, key, changed.stored, changed));
     this.dirty.delete(table);
-    const writes: DocumentWrite[] = [];
-    for (const [key, changed] of dirty) {
-      if (changed.document === changed.stored) continue;
-      writes.push(writeOf(table.projection, key, changed.stored, changed));
-      changed.stored = changed.document;
-    }
+    for (const [, changed] of moved) changed.stored = changed.document;
     if (writes.length > 0) await this.transaction.putDocuments(this.idOf(table), writes);
   }
 
