@@ -20,6 +20,16 @@ export function documentOf(text: string): object {
   return freezeDeep(JSON.parse(text) as object);
 }
 
+/** A copy that may be changed, of all of it. */
+export function copyOf(document: object): object {
+  const copy: Record<string, unknown> = Array.isArray(document) ? (document.slice() as never) : { ...document };
+  for (const name in copy) {
+    const member = copy[name];
+    if (isContainer(member)) copy[name] = copyOf(member);
+  }
+  return copy;
+}
+
 /** Refuses what cannot be a document at all. */
 export function checkRoot(value: unknown, path: string): asserts value is object {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(path, "an object", value);

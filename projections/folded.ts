@@ -1,7 +1,6 @@
 /** The documents of a projection that was folded in memory, to be read as a ledger's are read. */
 import type { DocumentRange } from "../src/journal/documents.js";
-import type { BulkTable } from "./bulk.js";
-import type { FindQuery, FoundDocuments } from "./define-projection.js";
+import type { AnyProjection, FindQuery, FoundDocuments } from "./define-projection.js";
 import { DocumentsDigest } from "./digest.js";
 import type { ProjectionDigest } from "./digest.js";
 import type { ProjectionFailure } from "./failure.js";
@@ -14,7 +13,7 @@ export interface FoldedProjection<Document extends object> {
   /** The last event that is folded; −1 before the first. Where the projection stopped, the one before the event that it could
    *  not fold. */
   readonly position: number;
-  /** Why it stopped; null when it did not. */
+  /** Why it stopped; null when it did not. What it had folded until then is not shown: the three reads throw it. */
   readonly failure: ProjectionFailure | null;
   /** The document of a key, frozen; null when there is none. */
   get(key: string): Document | null;
@@ -29,15 +28,23 @@ interface IndexRow {
   readonly key: string;
 }
 
+/** What was folded. */
+export interface FoldedDocuments {
+  readonly projection: AnyProjection;
+  readonly failure: ProjectionFailure | null;
+  get(key: string): object | null;
+  documents(): Iterable<readonly [key: string, document: object]>;
+}
+
 /** Reads what a table holds; it must not be folded on. */
 export class FoldedTable<Document extends object> implements FoldedProjection<Document> {
   readonly position: number;
   readonly failure: ProjectionFailure | null;
-  private readonly table: BulkTable;
+  private readonly table: FoldedDocuments;
   private keys: readonly string[] | null = null;
   private indexes: readonly (readonly IndexRow[])[] | null = null;
 
-  constructor(table: BulkTable, position: number) {
+  constructor(table: FoldedDocuments, position: number) {
     this.table = table;
     this.failure = table.failure;
     this.position = this.failure === null ? position : this.failure.position - 1;

@@ -3,7 +3,6 @@
  *  Invariant: the bytes of no element begin those of another, and every tag is lower than `behindTag`; so the tuples that begin
  *  alike are one range of bytes. Source: design section 7, decision 0018. */
 import { invalid, limit } from "../src/kernel/errors.js";
-import type { LedgerError } from "../src/kernel/errors.js";
 import { indexBytesMax } from "../src/kernel/limits.js";
 import { isList } from "../src/kernel/members.js";
 
@@ -41,19 +40,21 @@ export function checkTuple(tuple: unknown, path: string): asserts tuple is Index
 
 /** Checks one element, of a tuple when it has a place there. */
 export function checkElement(element: unknown, path: string, index?: number): asserts element is IndexTuple[number] {
-  const wrong = (expected: string): LedgerError =>
-    invalid(index === undefined ? path : `${path}[${index}]`, expected, element);
+  const expected = wrongIn(element);
+  if (expected !== null) throw invalid(index === undefined ? path : `${path}[${index}]`, expected, element);
+}
+
+/** What an element should have been; null: it is. */
+function wrongIn(element: unknown): string | null {
   switch (typeof element) {
     case "string":
-      if (!element.isWellFormed()) throw wrong("free of lone surrogates");
-      return;
+      return element.isWellFormed() ? null : "free of lone surrogates";
     case "number":
-      if (!Number.isSafeInteger(element)) throw wrong("a safe integer");
-      return;
+      return Number.isSafeInteger(element) ? null : "a safe integer";
     case "boolean":
-      return;
+      return null;
     default:
-      if (element !== null) throw wrong("null, a boolean, a safe integer or a string");
+      return element === null ? null : "null, a boolean, a safe integer or a string";
   }
 }
 

@@ -2,7 +2,7 @@
 import { invalid, LedgerError } from "../src/kernel/errors.js";
 import { checkObject, isList, parseInteger } from "../src/kernel/members.js";
 import { parseType } from "../src/kernel/names.js";
-import { BulkFold } from "./bulk.js";
+import { ReplayFold } from "./bulk.js";
 import type { AnyProjection, Projection } from "./define-projection.js";
 import { settle } from "./document.js";
 import type { ProjectionEvent } from "./event.js";
@@ -24,7 +24,7 @@ export async function replay(
   projections: readonly AnyProjection[],
   events: Iterable<ProjectionEvent> | AsyncIterable<ProjectionEvent>,
 ): Promise<Replay> {
-  const fold = new BulkFold(parseProjections(projections));
+  const fold = new ReplayFold(parseProjections(projections));
   let position = -1;
   for await (const event of events) {
     const facts = factsOf(event, position);

@@ -1,7 +1,7 @@
 /** The ledger as it was: everything that is read is read up to one position, and projections are folded up to it from the
  *  first event, in pages of one short snapshot each, so that nobody is held up and nothing is written. */
 import { types } from "node:util";
-import { BulkFold } from "../../projections/bulk.js";
+import { ReplayFold } from "../../projections/bulk.js";
 import type { AnyProjection, FindQuery, FoundDocuments, Projection } from "../../projections/define-projection.js";
 import type { ProjectionDigest } from "../../projections/digest.js";
 import { FoldedTable } from "../../projections/folded.js";
@@ -86,7 +86,7 @@ export class AsOf {
   private async fold(projection: AnyProjection): Promise<FoldedTable<object> | Error> {
     const { store, areas, checkOpen } = this.options;
     const { position } = this.moment;
-    const [table] = new BulkFold([projection]).tables as [BulkFold["tables"][number]]; // one for each projection
+    const [table] = new ReplayFold([projection]).tables as [ReplayFold["tables"][number]]; // one for each projection
     const mayConcern = areaFilter(projection.areas);
     for (let from = 0; from <= position && table.error === null; from += pageMax) {
       checkOpen();

@@ -2,7 +2,7 @@
  *  reducer with nothing around it; and against immer, one `produce` a thousand events. */
 import Database from "better-sqlite3";
 import { produce } from "immer";
-import { BulkFold } from "../../projections/bulk.js";
+import { ReplayFold } from "../../projections/bulk.js";
 import { defineProjection } from "../../projections/define-projection.js";
 import { eventOf } from "../../projections/event-of.js";
 import type { ProjectionEvent } from "../../projections/event.js";
@@ -109,13 +109,13 @@ export const replayMeasure: Measure = {
       expect(documents.size);
     };
     const bulk = (): void => {
-      const fold = new BulkFold([jobs]);
+      const fold = new ReplayFold([jobs]);
       scan((entry) => fold.fold(eventOf(JSON.parse(entry) as EntryFields, areas)));
       expect([...(fold.tables[0]?.documents() ?? [])].length);
     };
     // As `ledger.at` does it, but for hashing each entry.
     const checked = (): void => {
-      const fold = new BulkFold([jobs]);
+      const fold = new ReplayFold([jobs]);
       scan((entry) => fold.fold(eventOf(checkEntry(JSON.parse(entry), entry.length), areas)));
       expect([...(fold.tables[0]?.documents() ?? [])].length);
     };

@@ -1,0 +1,153 @@
+/** A document that a reducer changes in place. One walk settles what became of it: the checks of `settle`, without drafts,
+ *  copies or freezing, and without knowing what it was before.
+ *  Invariants: a container is in one document, once, and was made here: whatever a reducer hangs in (a part of the event, a
+ *  constant of the host, the same thing twice) is copied when it is first seen there. What could not be settled is spoiled.
+ *  What no JSON shows (members that are hidden, named by symbols, computed, or beside the elements of a list) is not looked
+ *  for: looking costs as much as all the rest. The drivers that write tables and verify them do. Source: decision 0018. */
+import { types } from "node:util";
+import { depthMax } from "../src/kernel/limits.js";
+import { checkRoot, isExact, refusalOf } from "./document.js";
+
+type Members = Record<string, unknown>;
+
+/** How far to look for a container that moved to the front. One that is farther is copied, which does no harm. */
+const lookAheadMax = 16;
+
+export class InPlaceDocument {
+  private document: object | null;
+  /** The containers that were made here, in the order of a walk; empty before the first change. */
+  private readonly parts: object[] = [];
+
+  /** Takes a document over, which stays as it is until it is changed. */
+  constructor(document: object | null) {
+    this.document = document;
+  }
+
+  /** The document; whoever gets it may freeze it, and must not change it. */
+  get settled(): object | null {
+    return this.document;
+  }
+
+  /** The document to be changed. */
+  open(): object | undefined {
+    if (this.document === null) return undefined;
+    if (this.parts.length === 0 || Object.isFrozen(this.document)) {
+      this.parts.length = 0;
+      this.document = settleParts(this.document, this.parts);
+    }
+    return this.document ?? undefined;
+  }
+
+  /** Settles what became of it; null: there is no document any more. What this throws spoils it. */
+  settle(left: unknown): object | null {
+    if (left === null || left === undefined) {
+      this.parts.length = 0;
+      return (this.document = null);
+    }
+    checkRoot(left, "document");
+    this.document = settleParts(left, this.parts);
+    if (this.document === null) throw refusalOf(left, "document");
+    return this.document;
+  }
+}
+
+/** The walk that is under way; there is one at a time. `next` is the first of the parts that was not met yet, and `count` how
+ *  many there are now: those that were met, which move down in the list, and those that were made. */
+let parts: object[] = [];
+let next = 0;
+let count = 0;
+
+/** Null: something in it is not JSON. */
+function settleParts(value: object, own: object[]): object | null {
+  parts = own;
+  next = 0;
+  count = 0;
+  const settled = settleContainer(value, 0);
+  own.length = count;
+  return settled;
+}
+
+function settleContainer(value: object, level: number): object | null {
+  if (level >= depthMax) return null;
+  if (!isMet(value)) return adopt(value, level);
+  if (parts[count] !== value) parts[count] = value;
+  count += 1;
+  if (Array.isArray(value)) {
+    if (Object.getPrototypeOf(value) !== Array.prototype) return null;
+    return settleElements(value, level);
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype) return null;
+  return settleMembers(value as Members, level, count - 1);
+}
+
+/** Was it made here, and is it met for the first time? What stands before it in the list is gone. */
+function isMet(value: object): boolean {
+  const end = Math.min(parts.length, next + lookAheadMax);
+  for (let at = next; at < end; at++) {
+    if (parts[at] !== value) continue;
+    next = at + 1;
+    return true;
+  }
+  return false;
+}
+
+function settleMembers(own: Members, level: number, place: number): object | null {
+  let dropped = false;
+  for (const name in own) {
+    const member = own[name];
+    if (typeof member === "object" && member !== null) {
+      const kept = settleContainer(member, level + 1);
+      if (kept === null) return null;
+      if (kept !== member) own[name] = kept;
+    } else if (member === undefined) dropped = true;
+    else if (!isLeaf(member)) return null;
+    else if (Object.is(member, -0)) own[name] = 0;
+  }
+  if (!dropped) return own;
+  const copy: Members = {};
+  for (const name in own) if (own[name] !== undefined) copy[name] = own[name];
+  return (parts[place] = copy);
+}
+
+function settleElements(own: unknown[], level: number): object | null {
+  for (let index = 0; index < own.length; index++) {
+    const member = own[index];
+    if (typeof member === "object" && member !== null) {
+      const kept = settleContainer(member, level + 1);
+      if (kept === null) return null;
+      if (kept !== member) own[index] = kept;
+    } else if (!isLeaf(member)) return null;
+    else if (Object.is(member, -0)) own[index] = 0;
+  }
+  return own;
+}
+
+/** A copy, settled, of what a reducer hung in. */
+function adopt(value: object, level: number): object | null {
+  if (types.isProxy(value)) return null;
+  const own: unknown[] | Members = Array.isArray(value) ? value.slice() : {};
+  // As a rule it stands in the place of another one.
+  if (count === next) next += 1;
+  parts[count++] = own;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (Array.isArray(own)) return prototype === Array.prototype ? settleElements(own, level) : null;
+  if (prototype !== Object.prototype && prototype !== null) return null;
+  for (const name in value) {
+    if (name === "__proto__") return null;
+    own[name] = (value as Members)[name];
+  }
+  return settleMembers(own, level, count - 1);
+}
+
+function isLeaf(value: unknown): boolean {
+  switch (typeof value) {
+    case "string":
+      return value.isWellFormed();
+    case "number":
+      return isExact(value);
+    case "boolean":
+      return true;
+    default:
+      return value === null;
+  }
+}
