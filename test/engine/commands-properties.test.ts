@@ -216,6 +216,15 @@ describe.each(storeNames)("a long history of few accounts, on %s", (name) => {
         cacheDocuments,
         warm,
       ]);
+
+    const sharedStore = await openStore(name);
+    const shared = fixed();
+    const both = [await open(sharedStore, shared), await open(sharedStore, shared)] as const;
+    const turns = await run(calls, sharedStore, async (index, underWay) => {
+      await Promise.all(underWay);
+      return both[index % 2]!;
+    });
+    expect(turns).toEqual(warm);
   });
 });
 
