@@ -3,13 +3,19 @@
 import { fileURLToPath } from "node:url";
 import type * as Projections from "../../projections/index.js";
 import type * as Runledger from "../../src/index.js";
+import type * as Sqlite from "../../src/store/sqlite/store.js";
 import type * as Testing from "../../src/testing/index.js";
 
 const published = async <Module>(name: string): Promise<Module> => (await import(name)) as Module;
 
 export const { openLedger } = await published<typeof Runledger>("runledger");
 export const { replay } = await published<typeof Projections>("runledger/projections");
-export const { describeCommands, describeProjection } = await published<typeof Testing>("runledger/testing");
+export const { asyncMemoryStore, describeCommands, describeProjection } =
+  await published<typeof Testing>("runledger/testing");
+
+/** The file's store as it was built: a host names a path, and the laws want a store. */
+const builtStore = fileURLToPath(new URL("../../dist/src/store/sqlite/store.js", import.meta.url));
+export const { openSqliteStore } = await published<typeof Sqlite>(builtStore);
 
 export interface StockItem {
   readonly free: number;

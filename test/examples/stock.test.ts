@@ -2,11 +2,16 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Store } from "../../src/index.js";
+import type { StoreFixture } from "../../src/testing/index.js";
+import { ledgerPath, runSeed } from "../engine/fixture.js";
 import {
   area,
+  asyncMemoryStore,
   describeCommands,
   describeProjection,
   openLedger,
+  openSqliteStore,
   receive,
   reserve,
   stock,
@@ -38,18 +43,32 @@ describeProjection(
   { describe, test },
 );
 
-describeCommands(
-  "the stock of the example",
-  {
-    ...area,
-    ...(process.env["RUNLEDGER_LONG"] === "1" ? {} : { numRuns: 10 }),
-    wishes: fc.oneof(
-      fc.record({ item: items, count: counts }).map(receive),
-      fc.record({ item: items, count: counts, order: orders }).map(reserve),
-    ),
-  },
-  { describe, test },
-);
+async function opening(open: () => Store | Promise<Store>): Promise<StoreFixture> {
+  const store = await open();
+  return { store, dispose: () => store.close() };
+}
+
+let opened = 0;
+const stores = {
+  memory: null,
+  "async memory": () => asyncMemoryStore(runSeed + ++opened),
+  sqlite: () => openSqliteStore(ledgerPath()),
+};
+
+for (const [name, open] of Object.entries(stores))
+  describeCommands(
+    `the stock of the example on ${name}`,
+    {
+      ...area,
+      ...(open === null ? {} : { open: () => opening(open) }),
+      ...(process.env["RUNLEDGER_LONG"] === "1" ? {} : { numRuns: name === "memory" ? 10 : 3 }),
+      wishes: fc.oneof(
+        fc.record({ item: items, count: counts }).map(receive),
+        fc.record({ item: items, count: counts, order: orders }).map(reserve),
+      ),
+    },
+    { describe, test: (title, body) => test(title, { timeout: 120_000 }, body) },
+  );
 
 test("the example has fewer than 60 lines, and does what its first lines say", async () => {
   expect(readFileSync(stockPath, "utf8").split("\n").length).toBeLessThan(60);
