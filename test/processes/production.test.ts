@@ -1,0 +1,23 @@
+/** The built library in processes of its own, with `NODE_ENV` as hosts set it. */
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { ledgerPath, runSeed } from "../engine/fixture.js";
+
+const program = fileURLToPath(new URL("../children/stock-digest.mjs", import.meta.url));
+
+function run(environment: "development" | "production"): readonly string[] {
+  const told = execFileSync(process.execPath, [program, ledgerPath(), String(runSeed)], {
+    encoding: "utf8",
+    env: { ...process.env, NODE_ENV: environment },
+  });
+  return told.trimEnd().split("\n");
+}
+
+test("D13 on every store production leaves the same bytes and digests as development", { timeout: 60_000 }, () => {
+  const [memory, asyncMemory, sqlite, ...others] = run("development");
+
+  expect(memory).toMatch(/^[0-9a-f]{64} ([0-9a-f]{64}) \1 OK$/);
+  expect([asyncMemory, sqlite, others]).toEqual([memory, memory, []]);
+  expect(run("production")).toEqual([memory, memory, memory]);
+});
