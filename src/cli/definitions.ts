@@ -6,6 +6,7 @@ import { delimiter, isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Projection } from "../../projections/define-projection.js";
 import type { EventDefinitions } from "../index.js";
+import { messageOf } from "../../projections/failure.js";
 import { UsageError } from "./exit.js";
 import { collect } from "./outside.js";
 
@@ -56,7 +57,7 @@ async function load(module: string): Promise<object> {
   try {
     return (await import(locate(module))) as object; // what an import gives is a namespace
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
+    const said = messageOf(error);
     throw new UsageError(`--define must name a module that loads, found ${JSON.stringify(module)}: ${said}`);
   }
 }
@@ -80,8 +81,13 @@ function definitionsIn(exports: object): Set<unknown> {
   return found;
 }
 
+/** What throws when it is looked at is none. */
 function isDefinition(value: unknown): boolean {
-  return isEvents(value) || isProjection(value) || isCommand(value);
+  try {
+    return isEvents(value) || isProjection(value) || isCommand(value);
+  } catch {
+    return false;
+  }
 }
 
 function isEvents(value: unknown): value is EventDefinitions {

@@ -12,4 +12,15 @@ process.on("uncaughtException", (error) => {
   process.exit(exitCodes.bug);
 });
 
+// A module of --define may end the process, or never finish loading: then nothing was done, and 0 would say that it was.
+let isDone = false;
+process.on("exit", (code) => {
+  if (isDone || code === exitCodes.bug) return;
+  process.stderr.write(
+    "runledger: the process ended before the command did: a module of --define ended it, or never finished loading\n",
+  );
+  process.exitCode = exitCodes.undecided;
+});
+
 process.exitCode = await runCommandLine(process.argv.slice(2), process);
+isDone = true;

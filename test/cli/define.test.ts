@@ -110,6 +110,29 @@ describe("--define", () => {
     for (const each of says) expect(done.stderr).toContain(each);
   });
 
+  test("cannot decide with a module that ends the process, or never finishes loading", async () => {
+    const file = await oldLedger();
+    for (const text of ["process.exit(0);", "await new Promise(() => {});"]) {
+      const done = await runledger(["verify", "--ledger", file, "--deep", "--define", moduleFile(text)]);
+      expect([text, done.code, done.stdout]).toEqual([text, 3, ""]);
+      expect(done.stderr).toContain("the process ended before the command did");
+    }
+  });
+
+  test("takes what throws when it is looked at for no definition, whatever is thrown", async () => {
+    const file = await oldLedger();
+    for (const text of [
+      "export const area = { get area() { throw new Error('no'); } };",
+      "export const odd = new Proxy(function () {}, { has() { throw new Error('no'); } });",
+      "throw { toString() { throw new Error('no'); } };",
+      "throw null;",
+    ]) {
+      const done = await call(["show", "@", "--ledger", file, "--define", moduleFile(text)]);
+      expect([text, done.code]).toEqual([text, 2]);
+      expect(done.stderr).toContain("USAGE: --define must name a module that");
+    }
+  });
+
   test("shows no control characters of a module that throws", async () => {
     const define = moduleFile(String.raw`throw new Error("\u001b[31m red");`);
     const done = await call(["log", "--ledger", await oldLedger(), "--define", define]);
