@@ -169,8 +169,8 @@ export class QueuedCommands implements Queued {
 
   private accept(batch: Batch, tx: Tx, accepted: AcceptedCall): Staged {
     const results = accepted.results.map((text) => (text === undefined ? undefined : (JSON.parse(text) as unknown)));
-    const said = tx.count === 0 ? nothingWritten(batch, tx) : whatWasWritten(tx.seal());
-    return this.answering({ ...said, results, adopted: false }, said.count);
+    const answer = tx.count === 0 ? nothingWritten(batch, tx, results) : whatWasWritten(tx.seal(), results);
+    return this.answering(answer, answer.count);
   }
 
   private async refuse(batch: Batch, refused: RefusedCall): Promise<Decided> {
@@ -196,9 +196,7 @@ export class QueuedCommands implements Queued {
   }
 }
 
-type Said = Omit<Executed, "adopted">;
-
-function whatWasWritten({ rows, asked, revisionOf }: Written): Said {
+function whatWasWritten({ rows, asked, revisionOf }: Written, results: readonly unknown[]): CallAnswer {
   const streams = asked.length === 1 ? [asked[0]!.stream] : [...new Set(asked.map((row) => row.stream))];
   const said = streams.map((stream) => ({ stream, revision: revisionOf(stream) }));
   const first = rows[0]!; // a sealed tx has one
@@ -210,10 +208,13 @@ function whatWasWritten({ rows, asked, revisionOf }: Written): Said {
     ids: asked.map((row) => row.id),
     revision: said[0]?.revision ?? 0,
     streams: said,
+    results,
+    adopted: false,
   };
 }
 
-function nothingWritten(batch: Batch, tx: Tx): Said {
+function nothingWritten(batch: Batch, tx: Tx, results: readonly unknown[]): CallAnswer {
   const position = batch.head()?.seq ?? -1;
-  return { first: position + 1, position, count: 0, at: tx.at, ids: [], revision: 0, streams: [] };
+  const nothing = { count: 0, at: tx.at, ids: [], revision: 0, streams: [] };
+  return { first: position + 1, position, ...nothing, results, adopted: false };
 }

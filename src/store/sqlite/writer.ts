@@ -2,6 +2,7 @@
  *  Invariants: BEGIN IMMEDIATE comes before anything is read; caches are believed only while the head is the one they were
  *  made from; a commit is acknowledged only when the file that was opened still stands at its path. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Statement } from "better-sqlite3";
 import { LedgerError } from "../../kernel/errors.js";
 import type { DurableStep, FaultSeam } from "../../journal/store.js";
 import { FairLock } from "../fair-lock.js";
@@ -37,6 +38,8 @@ interface OpenWriter {
   readonly reads: ReadStatements;
   readonly writes: WriteStatements;
   readonly tables: DocumentStatements;
+  readonly begin: Statement;
+  readonly commit: Statement;
 }
 
 export class Writer {
@@ -73,6 +76,8 @@ export class Writer {
         reads: prepare(connection, readStatements),
         writes: prepare(connection, writeStatements),
         tables: new DocumentStatements(connection),
+        begin: connection.prepare("BEGIN IMMEDIATE"),
+        commit: connection.prepare("COMMIT"),
       };
       this.scrubs.look(open.reads);
       if (this.scrubs.due()) this.scrubs.attempt(open);
@@ -107,7 +112,7 @@ export class Writer {
       faults?.("begin", "before");
       await whenFree(path, "writing to", busyTimeoutMs, () => {
         this.checkOpen();
-        open.connection.exec("BEGIN IMMEDIATE");
+        open.begin.run();
       });
       faults?.("begin", "after");
       this.transaction = this.start(open, release);
@@ -190,7 +195,7 @@ export class Writer {
     }
   }
 
-  private start({ connection, reads, writes, tables }: OpenWriter, release: () => void): SqliteTransaction {
+  private start({ reads, writes, tables, commit }: OpenWriter, release: () => void): SqliteTransaction {
     const head = readHead(reads);
     if (head === null || head.id !== this.cachedAt) {
       this.forget();
@@ -211,7 +216,7 @@ export class Writer {
           let acknowledged = false;
           if (erased) this.scrubs.owe();
           try {
-            this.step("commit", () => connection.exec("COMMIT"));
+            this.step("commit", () => commit.run());
             guard.checkCommitted();
             this.cachedAt = last?.id ?? null;
             checkpoints.wrote(bytes);
