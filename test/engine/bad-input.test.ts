@@ -247,6 +247,21 @@ describeStores("of bad input", (_, openStore) => {
   });
 });
 
+test("what waits may weigh 64 MiB: the command over it is refused, and nothing of it is written", async () => {
+  const ledger = await open("memory:", bank);
+  await ledger.execute(openAccount({ account: "a", owner: "ada" }));
+  const large = content(Buffer.alloc(20 * 1024 * 1024, "x"), "text/plain");
+
+  const waiting = [1, 2, 3].map((cents) => ledger.execute(deposit({ account: "a", cents, note: large })));
+  const error = await refusal(ledger.execute(deposit({ account: "a", cents: 100, note: large })));
+  const answers = await Promise.all(waiting);
+
+  expect(error).toMatchObject({ code: "OVERLOADED", details: { commands: 3 } });
+  expect(error.details["bytes"]).toBeGreaterThan(60 * 1024 * 1024);
+  expect(answers.map(({ result }) => result.balance)).toEqual([1, 3, 6]);
+  expect((await ledger.readStream("account/a").toArray()).length).toBe(4);
+});
+
 test("A18 async functions are refused where they are defined, each by its place", () => {
   const late = (async () => Promise.resolve(null)) as never; // what types would not let through
   const handler = { key: () => "a", apply: () => ({}) };
