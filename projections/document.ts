@@ -15,9 +15,11 @@ export function settle(value: unknown, before: object | null, path = "document")
   return settled;
 }
 
-/** A document as its text says it, frozen. The text is one that was written from a document. */
+/** A document as its text says it, frozen. The text is one that was written from a document: that it is an object is checked. */
 export function documentOf(text: string): object {
-  return freezeDeep(JSON.parse(text) as object);
+  const value: unknown = JSON.parse(text);
+  checkRoot(value, "document");
+  return freezeDeep(value);
 }
 
 /** A copy that may be changed, of all of it. */

@@ -7,6 +7,7 @@ import type { ContentReference } from "../journal/content.js";
 import type { AnyProjection } from "../../projections/define-projection.js";
 import type { Known } from "./known.js";
 import type { PreparedCommand } from "./prepare-commands.js";
+import { isDamagedDocument } from "./projector/stored-document.js";
 import { askStore, ofStore } from "./store-failure.js";
 import type { Tx } from "./tx.js";
 
@@ -93,7 +94,8 @@ export function noteUnready(
   { unready }: Pick<ReadGround, "unready">,
 ): (error: unknown) => boolean {
   return (error) => {
-    if (!(error instanceof LedgerError) || !refusing.has(error.code)) return false;
+    if (!(error instanceof LedgerError)) return false;
+    if (!refusing.has(error.code)) return isDamagedDocument(error);
     if (error.code === "NOT_READY") unready.add(projection);
     return true;
   };

@@ -173,6 +173,35 @@ describeStores("tables that commits keep current", (_, openStore) => {
     await expect(ledger.projection(account).find()).rejects.toMatchObject({ code: "STORE_DAMAGED" });
   });
 
+  test("a document that is damaged refuses the command that reads it, whatever its text is, and nobody else in the commit", async () => {
+    const store = await openStore();
+    const account = accounts();
+    const show = defineCommand("account.show", {
+      reads: [(key: string) => ({ account: account.get(key) })],
+      decide: ({ account: found }) => accept([], found),
+    });
+    const events = [defineEvents("account", { open: true }, { "account.opened": {} })];
+    const options = { events, projections: [account], commands: [show], cacheDocuments: 0 };
+    const ledger = await open(store, options);
+    await append(ledger, "a", opened("a"));
+    const { row } = await storedTable(store, account);
+    for (const text of ["5", "null", "[1]", '"a"', "{"]) {
+      await writeOperational(store, 5_000, (transaction) =>
+        transaction.putDocuments(row!.id, [{ key: "a", seq: 1, text, indexes: [undefined, undefined] }]),
+      );
+      const refused = ledger.execute(show("a"));
+      const neighbour = append(ledger, "b", opened("b"));
+      await expect(refused).rejects.toMatchObject({ code: "STORE_DAMAGED", details: { key: "a" } });
+      await neighbour;
+    }
+    await writeOperational(store, 5_000, (transaction) =>
+      transaction.putDocuments(row!.id, [
+        { key: "a", seq: 1, text: '{"owner":1e999}', indexes: [undefined, undefined] },
+      ]),
+    );
+    await expect(ledger.projection(account).digest()).rejects.toMatchObject({ code: "STORE_DAMAGED" });
+  });
+
   test("options that are none are refused", async () => {
     const account = accounts();
     for (const [options, message] of [

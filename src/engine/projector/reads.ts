@@ -10,7 +10,7 @@ import type { Builds } from "./builds.js";
 import type { Table } from "./catalogue.js";
 import { findDocuments, nothingOver } from "./find.js";
 import { notReady } from "./standing.js";
-import { heldOf, readDocuments } from "./stored-document.js";
+import { damagedDocument, heldOf, readDocuments } from "./stored-document.js";
 import type { View, Views } from "./views.js";
 
 export interface ReadsOptions {
@@ -82,7 +82,14 @@ export class TableReader<Document extends object> implements ProjectionReader<Do
       let after: string | null = null;
       for (;;) {
         const page = await reads.documentsByKey(id, after, pageMax);
-        for (const stored of page) digest.add(stored.key, heldOf(projection, stored).document!);
+        for (const stored of page) {
+          const document = heldOf(projection, stored).document!;
+          try {
+            digest.add(stored.key, document);
+          } catch (cause) {
+            throw damagedDocument(projection, stored.key, cause); // what a fold leaves behind has a canonical text
+          }
+        }
         after = page.at(-1)?.key ?? null;
         if (page.length < pageMax) return digest.end(position);
       }

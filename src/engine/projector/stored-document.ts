@@ -24,16 +24,26 @@ export function heldOf(projection: AnyProjection, { key, seq, text }: StoredDocu
   try {
     return { document: documentOf(text), seq };
   } catch (cause) {
-    throw new LedgerError(
-      "STORE_DAMAGED",
-      `document ${JSON.stringify(key)} of projection ${projection.name} (version ${projection.version}) must be a JSON object, found other text`,
-      {
-        details: { projection: projection.name, version: projection.version, key },
-        hint: "documents are derived: run `runledger verify --deep`, which compares them with the journal",
-        cause,
-      },
-    );
+    throw damagedDocument(projection, key, cause);
   }
+}
+
+/** The error of a stored document that is none. */
+export function damagedDocument({ name, version }: AnyProjection, key: string, cause: unknown): LedgerError {
+  return new LedgerError(
+    "STORE_DAMAGED",
+    `document ${JSON.stringify(key)} of projection ${name} (version ${version}) must be a JSON object, found other text`,
+    {
+      details: { projection: name, version, key },
+      hint: "documents are derived: run `runledger verify --deep`, which compares them with the journal",
+      cause,
+    },
+  );
+}
+
+/** Is it about one document that is damaged, and not about the store that was asked? */
+export function isDamagedDocument({ code, details }: LedgerError): boolean {
+  return code === "STORE_DAMAGED" && "projection" in details && "key" in details;
 }
 
 /** The change from what is stored to what is to be; columns of indexes that stay are not written. */
