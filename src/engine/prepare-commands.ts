@@ -71,7 +71,7 @@ export function prepareCommands(
   const id = options.id === undefined ? null : parseCommandId(options.id, "options.id");
   const client = options.client === undefined ? clientDefault : parseClient(options.client, "options.client");
   const cause = parseCause(options.cause);
-  const labels = { ...parseLabels(options, cause?.id, redact), ...(id === null ? {} : { command: id }) };
+  const labels = parseLabels(options, { cause: cause?.id, command: id ?? undefined }, redact);
   const requirements = parseRequire(options.require);
   const list = isList(wishes);
   if (list && wishes.length === 0) throw invalid("commands", "a list of at least one command", "none");
@@ -81,6 +81,7 @@ export function prepareCommands(
     const path = list ? `commands[${index}]` : "command";
     return prepareCommand(commands.parse(wish, path), path, redact);
   });
+  const { touched, lookups } = needsOf([], [], requirements, cause);
   return {
     commands: prepared,
     isList: list,
@@ -88,7 +89,8 @@ export function prepareCommands(
     client,
     labels,
     requirements,
-    ...needsOf([], [], requirements, cause),
+    touched,
+    lookups,
     cause,
     signal: options.signal,
     seed: randomBytes(seedBytes),

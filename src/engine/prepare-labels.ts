@@ -46,12 +46,16 @@ export function parseCause(cause: unknown): EventReference | undefined {
   return { position: parseInteger(position, "options.cause.position", 0), id };
 }
 
-/** Parses the labels of the options. */
-export function parseLabels(options: AppendLabels, cause: string | undefined, redact: Redact | undefined): EntryLabels {
+/** Parses the labels of the options, and adds those that were parsed already. */
+export function parseLabels(
+  options: AppendLabels,
+  { cause, command }: Pick<EntryLabels, "cause" | "command">,
+  redact: Redact | undefined,
+): EntryLabels {
   const actor = redactLabel(redact, options.actor, { kind: "actor", path: "options.actor" });
   const corr = redactLabel(redact, options.correlation, { kind: "correlation", path: "options.correlation" });
   const meta = redactLabel(redact, options.meta, { kind: "meta", path: "options.meta" });
-  const labels = { actor, cause, corr, meta: isEmpty(meta) ? undefined : meta };
+  const labels = { actor, command, cause, corr, meta: isEmpty(meta) ? undefined : meta };
   try {
     checkLabels(labels);
   } catch (problem) {

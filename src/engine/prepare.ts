@@ -35,7 +35,7 @@ export function prepareAppend(
   checkMembers(options, "options", optionNames);
   checkSignal(options.signal, "options.signal");
   const cause = parseCause(options.cause);
-  const labels = parseLabels(options, cause?.id, preparing.redact);
+  const labels = parseLabels(options, { cause: cause?.id }, preparing.redact);
   const single = parts.length === 1;
   const streams: string[] = [];
   const events: PreparedEvent[] = [];
