@@ -35,12 +35,17 @@ abstract class FoldingTable<Row> {
   /** Folds an event, unless the projection stopped; answers the key of the document that it changed, or null. */
   fold(event: ProjectionEvent): string | null {
     if (this.stopped !== null) return null;
-    let key: string | null = null;
+    let key: string | null;
     try {
       key = keyOf(this.projection, event, this.rows);
+    } catch (failure) {
+      this.stopped = failure as Error; // it is worded already
+      return null;
+    }
+    try {
       return key !== null && this.foldInto(key, event) ? key : null;
     } catch (cause) {
-      this.stopped = failureOf(cause) === null ? failed(this.projection, event, key, cause) : (cause as Error);
+      this.stopped = failed(this.projection, event, key, cause);
       return null;
     }
   }

@@ -57,18 +57,19 @@ export class FoldedTable<Document extends object> implements FoldedProjection<Do
   find(query: FindQuery = {}): FoundDocuments<Document> {
     const scan = parseQuery(this.table.projection, query);
     if (scan.by === "index") {
-      const found = rangeOf(this.sortedIndex(scan.range.index), scan.range);
+      const { limit } = scan.range;
+      const found = rangeOf(this.sortedIndex(scan.range.index), { ...scan.range, limit: limit + 1 });
       return this.page(
         found,
         (row) => row.key,
         (row) => cursorOf(row.at),
-        scan.range.limit,
+        limit,
       );
     }
     const { after, reverse, limit } = scan;
     const keys = this.sortedKeys();
     const behind = after === null ? keys : keys.filter((key) => compareKeys(key, after) * (reverse ? -1 : 1) > 0);
-    const found = (reverse ? behind.toReversed() : behind).slice(0, limit);
+    const found = (reverse ? behind.toReversed() : behind).slice(0, limit + 1);
     return this.page(found, (key) => key, cursorOf, limit);
   }
 
@@ -78,15 +79,17 @@ export class FoldedTable<Document extends object> implements FoldedProjection<Do
     return digest.end(this.position);
   }
 
+  /** One row more than asked for says whether there is more. */
   private page<Row>(
-    rows: readonly Row[],
+    found: readonly Row[],
     keyOf: (row: Row) => string,
     cursor: (row: Row) => string,
     limit: number,
   ): FoundDocuments<Document> {
+    const rows = found.slice(0, limit);
     const documents = rows.map((row) => Object.freeze({ key: keyOf(row), document: this.document(keyOf(row)) }));
     const last = rows.at(-1);
-    const next = last === undefined || rows.length < limit ? null : cursor(last);
+    const next = last === undefined || found.length <= limit ? null : cursor(last);
     return Object.freeze({ documents: Object.freeze(documents), next });
   }
 

@@ -8,6 +8,7 @@ import type { ProjectionEvent } from "../../projections/event.js";
 import { FoldedTable } from "../../projections/folded.js";
 import { foldLive } from "../../projections/live.js";
 import { applyPatches, foldPatches } from "../../projections/patches.js";
+import { LedgerError } from "../../src/kernel/errors.js";
 import { withoutHiddenInputs } from "../../src/testing/hidden-inputs.js";
 import { refusalOf } from "../kernel/refusal.js";
 
@@ -131,6 +132,17 @@ describe.each(Object.entries(drivers))("%s", (driver, fold) => {
       expect(refusal.message).toContain(words);
       expect(digestOf(projection, before)).toBe(digest);
     }
+  });
+
+  test("a reducer that throws what looks like a failure of its own is not believed where it stopped", () => {
+    const details = { projection: "other", version: 9, position: 77, type: "other.type", key: "x", message: "told" };
+    const projection = things(() => {
+      throw new LedgerError("PROJECTION_FAILED", "told", { details });
+    });
+    expect(refusalOf(() => fold(projection, [event(3, "thing.changed", {})]))).toMatchObject({
+      code: "PROJECTION_FAILED",
+      details: { projection: "things", position: 3, type: "thing.changed", key: "one", message: "told" },
+    });
   });
 
   test("D03 a document that is a list, a text or a date is refused", () => {
