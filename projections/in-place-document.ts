@@ -2,9 +2,8 @@
  *  copies or freezing, and without knowing what it was before.
  *  Invariants: a container is in one document, once, and was made here: whatever a reducer hangs in (a part of the event, a
  *  constant of the host, the same thing twice) is copied when it is first seen there. What could not be settled is spoiled.
- *  What no JSON shows (members that are hidden, named by symbols, computed, or beside the elements of a list; another prototype
- *  of what was made here) is not looked for: looking costs as much as all the rest. The drivers that write tables and
- *  verify them do. Source: decision 0018. */
+ *  What no JSON shows (members that are hidden, named by symbols, computed, or beside the elements of a list) is not looked
+ *  for: looking costs as much as all the rest. The drivers that write tables and verify them do. Source: decision 0018. */
 import { types } from "node:util";
 import { depthMax } from "../src/kernel/limits.js";
 import { checkRoot, isExact, refusalOf } from "./document.js";
@@ -74,7 +73,10 @@ function settleContainer(value: object, level: number): object | null {
   else if (!isMet(value)) return adopt(value, level);
   if (parts[count] !== value) parts[count] = value;
   count += 1;
-  return Array.isArray(value) ? settleElements(value, level) : settleMembers(value as Members, level, count - 1);
+  const isArray = Array.isArray(value);
+  // Assigning a member named __proto__ gives another one.
+  if (Object.getPrototypeOf(value) !== (isArray ? Array.prototype : Object.prototype)) return null;
+  return isArray ? settleElements(value, level) : settleMembers(value as Members, level, count - 1);
 }
 
 /** Was it made here, and is it met for the first time? What stands before it in the list is gone. */
