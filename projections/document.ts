@@ -54,7 +54,7 @@ export function isExact(value: number): boolean {
 
 /** Is it an array or object of JSON by its looks: no class, no Proxy, nothing hidden, nothing computed? Its members are not
  *  looked at. No code of it runs. */
-export function isPlain(value: object): boolean {
+function isPlain(value: object): boolean {
   if (types.isProxy(value) || Object.getOwnPropertySymbols(value).length > 0) return false;
   const names = Object.getOwnPropertyNames(value);
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -67,15 +67,7 @@ export function isPlain(value: object): boolean {
   return true;
 }
 
-/** Do two values of JSON say the same, in the same order? */
-export function isSame(value: unknown, other: unknown): boolean {
-  if (value === other || !isContainer(value) || !isContainer(other)) return value === other;
-  const [names, otherNames] = [Object.keys(value), Object.keys(other)];
-  if (names.length !== otherNames.length || Array.isArray(value) !== Array.isArray(other)) return false;
-  return names.every((name, index) => name === otherNames[index] && isSame(value[name], other[name]));
-}
-
-export function isContainer(value: unknown): value is Record<string, unknown> {
+function isContainer(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
