@@ -35,6 +35,7 @@ export const sizeMeasure: Measure = {
         },
       },
       settings.rounds,
+      "all",
     );
     await large.close();
     return [

@@ -148,6 +148,7 @@ export const replayMeasure: Measure = {
         drafts: () => block(settings.events, turns.drafts),
       },
       settings.name === "quick" ? 2 : Math.min(settings.rounds, 5),
+      "all",
     );
     database.close();
     const [plainRate, bulkRate, checkedRate, draftsRate] = [

@@ -32,6 +32,7 @@ export const verifyMeasure: Measure = {
         limit: () => block(events, () => hashAndLink(path)),
       },
       settings.name === "quick" ? 2 : Math.min(settings.rounds, 5),
+      "all",
     );
     await ledger.close();
     const [oneRate, twoRate, limitRate] = [one, two, limit].map((taken) => short(spreadOf(taken, rate).median));

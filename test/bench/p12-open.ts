@@ -36,6 +36,7 @@ export const openMeasure: Measure = {
     const { replay } = await interleave(
       { replay: () => block(settings.events, replayAll) },
       settings.name === "quick" ? 1 : 2,
+      "all",
     );
     await reader.close();
     const replayMs = spread(replay.map(({ elapsedMs }) => elapsedMs)).median;

@@ -17,15 +17,21 @@ export type Turn = () => Promise<Sample>;
 /** The samples of each contender, one a round. */
 export type Samples<Name extends string> = Readonly<Record<Name, readonly Sample[]>>;
 
+/** What is collected between two rounds, so that no contender pays for what another one left. `young` keeps compiled code, as it
+ *  is kept in a host at work. `all` throws away what was compiled for objects of which none is alive just then, and the first
+ *  tenths of a second of the next turns go to compiling it again: it is for turns that are one long block of work. */
+export type Collection = "young" | "all";
+
 /** Runs the contenders in turns, forward in one round and backward in the next. */
 export async function interleave<Name extends string>(
   turns: Readonly<Record<Name, Turn>>,
   rounds: number,
+  collection: Collection = "young",
 ): Promise<Samples<Name>> {
   const names = Object.keys(turns) as Name[]; // the type has no other keys
   const samples = Object.fromEntries(names.map((name) => [name, [] as Sample[]])) as Record<Name, Sample[]>;
   for (let round = 0; round <= rounds; round++) {
-    globalThis.gc?.(); // once a round: before each turn it would cost the code that waits for its turn its compiled form
+    globalThis.gc?.({ type: collection === "all" ? "major" : "minor" });
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
       const sample = await turns[name]();
       if (round > 0) samples[name].push(sample);
