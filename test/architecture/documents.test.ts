@@ -85,3 +85,10 @@ test("a link from one document to another leads to a file that is there", () => 
     for (const [, path = ""] of read(document).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g))
       expect([document, path, existsSync(join(root, dirname(document), path))]).toEqual([document, path, true]);
 });
+
+test("every file that test/order.ts starts first is there", () => {
+  const named = [...read("test/order.ts").matchAll(/"(test\/.*\.test\.ts)"/g)].map(([, path = ""]) => path);
+
+  expect(named.length).toBeGreaterThan(0);
+  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
