@@ -71,6 +71,7 @@ export type {
   AppendLabels,
   AppendOptions,
   AppendResult,
+  BuildsMode,
   ConsumerStatus,
   Diagnostic,
   EraseOptions,

@@ -33,6 +33,7 @@ const optionNames = [
   "expectAtLeast",
   "events",
   "projections",
+  "builds",
   "cacheDocuments",
   "commands",
   "strict",
@@ -82,6 +83,7 @@ export async function openLedger(location: string | Store, options: LedgerOption
       expectAtLeast,
       areas,
       catalogue,
+      builds: options.builds ?? "blocking",
       cacheDocuments: options.cacheDocuments ?? cacheDocumentsDefault,
       commands,
       clock: options.clock ?? systemClock,
@@ -168,6 +170,8 @@ function checkOptions(options: LedgerOptions): void {
     parseInteger(options.busyTimeoutMs, "options.busyTimeoutMs", 0, 24 * 60 * 60 * 1000);
   if (options.cacheDocuments !== undefined)
     parseInteger(options.cacheDocuments, "options.cacheDocuments", 0, cacheDocumentsMax);
+  if (options.builds !== undefined && options.builds !== "blocking" && options.builds !== "background")
+    throw invalid("options.builds", '"blocking" or "background"', options.builds);
   if (options.events !== undefined && !isList(options.events))
     throw invalid("options.events", "a list of definitions made by defineEvents", options.events);
   if (options.onEvent !== undefined && typeof options.onEvent !== "function")

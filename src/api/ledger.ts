@@ -108,7 +108,8 @@ export class Ledger {
 
   /** What became of the command, or the list, that carried an id; null when there is no receipt of it: it was never sent, not
    *  answered yet, or refused for the moment. It is kept as long as the journal. On a ledger that is open read-only,
-   *  `NOT_READY` when nobody has read or sent an id there since the last receipts. */
+   *  `NOT_READY` when nobody has read or sent an id there since the last receipts; with `builds: "background"`, until the
+   *  table of receipts is built. */
   async receipt(id: string, client: string = clientDefault): Promise<Receipt | null> {
     return this.engine.receipt(id, client);
   }

@@ -55,6 +55,7 @@ import { Subscriptions } from "./subscriptions.js";
 import type {
   AppendOptions,
   AppendResult,
+  BuildsMode,
   Diagnostic,
   EraseOptions,
   Erasure,
@@ -84,6 +85,8 @@ export interface EngineOptions {
   readonly areas: Areas;
   /** The projections of this program. */
   readonly catalogue: Catalogue;
+  /** Who waits for a table that is built. */
+  readonly builds: BuildsMode;
   /** How many documents the writer remembers at most. */
   readonly cacheDocuments: number;
   readonly commands: Commands;
@@ -131,6 +134,7 @@ export class Engine {
     this.writer = new Writer({ ...options, documents: projector, onEvent });
     this.builds = new Builds({
       ...options,
+      mode: options.builds,
       areas,
       projector,
       bringUp: () => this.writer.submit<void>((settle) => new QueuedBringUp(settle)),
@@ -153,7 +157,9 @@ export class Engine {
     if (signer !== null) checkKeyName(signer, origin, "options.key");
     if (expectAtLeast !== null) await withSnapshot(store, (reads) => requireAtLeast(reads, origin, expectAtLeast));
     await options.catalogue.requireSame(store);
-    return new Engine(options, opened);
+    const engine = new Engine(options, opened);
+    await engine.builds.begin();
+    return engine;
   }
 
   get origin(): string {
@@ -275,14 +281,14 @@ export class Engine {
   async status(): Promise<LedgerStatus> {
     this.checkOpen();
     const { store, clock, catalogue } = this.options;
+    // Asked before the snapshot is taken: a build that ends meanwhile is not seen as done where it is not in the snapshot.
+    const building = this.builds.running();
     const { head, consumers, projections } = await withSnapshot(store, async (reads) => {
       const found = await reads.head();
       return {
         head: found,
         consumers: await reads.consumers(),
-        projections: await projectionStatus(reads, found?.seq ?? -1, catalogue, (table) =>
-          this.builds.isBuilding(table),
-        ),
+        projections: await projectionStatus(reads, found?.seq ?? -1, catalogue, building),
       };
     });
     if (head === null) throw new LedgerError("STORE_DAMAGED", "the journal must have its first entry, found none");

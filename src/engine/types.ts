@@ -31,6 +31,11 @@ export interface LedgerOptions {
   readonly events?: readonly EventDefinitions[];
   /** The projections that this program keeps and reads; one version of each. */
   readonly projections?: readonly AnyProjection[];
+  /** How a table is built that is more than 1,000 events behind: that of a new version, as a rule. `"blocking"` (default): when
+   *  it is first used, and whoever reads its projection waits for it. `"background"`: from the opening on, while everything
+   *  else goes on; until it is there, reads of the projection and commands that read it are refused with `NOT_READY`, which
+   *  leaves no receipt, and `status()` says `rebuilding` and how far it is. Ignored with `readOnly`, which builds nothing. */
+  readonly builds?: BuildsMode;
   /** How many documents the writer remembers at most, 0 to 1,000,000. Default 5,000. */
   readonly cacheDocuments?: number;
   /** The commands that this program executes; the areas that they write must be among `events`. */
@@ -60,6 +65,9 @@ export interface LedgerOptions {
   /** Seams for tests: randomness, faults, the probe for the kind of file system. */
   readonly testing?: TestingSeams;
 }
+
+/** Who waits for a table that is built: whoever reads it, or nobody. @public */
+export type BuildsMode = "blocking" | "background";
 
 /** Seams for tests. @public */
 export interface TestingSeams {

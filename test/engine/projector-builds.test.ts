@@ -1,37 +1,26 @@
 /** Tables that are brought up before their first use: while others write, build the same, or die. */
 import { expect, test } from "vitest";
 import { defineProjection } from "../../projections/define-projection.js";
-import type { AnyProjection } from "../../projections/define-projection.js";
-import { replay } from "../../projections/replay.js";
 import { openLedger } from "../../src/index.js";
 import type { Diagnostic, Ledger, Store } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { faultAt } from "../../src/testing/faults.js";
 import { faultyStore } from "../../src/testing/faulty-store.js";
 import { describeStores, open, openStore, storeNames } from "./fixture.js";
-import { accounts, append, counts, expectTables, moved, opened, storedTable } from "./tables.js";
+import {
+  accounts,
+  append,
+  counts,
+  expectTables,
+  expectWhole,
+  filled,
+  moved,
+  names,
+  opened,
+  storedTable,
+} from "./tables.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
-const names = ["a", "b", "c", "d", "e", "f", "g"];
-
-/** A journal of so many moves and more, by a program without projections. */
-async function filled(store: Store, moves: number): Promise<Ledger> {
-  const plain = await open(store);
-  for (const name of names) await append(plain, name, opened(name));
-  for (let left = moves; left > 0; left -= 1_000)
-    await append(
-      plain,
-      "a",
-      ...Array.from({ length: Math.min(left, 1_000) }, (_, n) => moved(names[n % names.length]!, n)),
-    );
-  return plain;
-}
-
-async function expectWhole(ledger: Ledger, projection: AnyProjection): Promise<void> {
-  const whole = (await replay([projection], await ledger.read().toArray())).projection(projection);
-  expect(await ledger.projection(projection).digest()).toEqual(whole.digest());
-}
-
 describeStores("tables that are built", (_, openStoreOf) => {
   test("E07 a table that two processes build while a third one appends equals a fold of the journal, and who was overtaken is told", async () => {
     const store = await openStoreOf();

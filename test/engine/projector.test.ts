@@ -209,6 +209,8 @@ describeStores("tables that commits keep current", (_, openStore) => {
       [{ projections: [{ name: "account" }] }, /made by defineProjection/],
       [{ projections: [account, accounts({ version: 2 })] }, /one version a name/],
       [{ projections: [defineProjection()({ name: "receipt", version: 1, on: {} })] }, /built-in/],
+      [{ builds: "lazy" }, /options\.builds must be "blocking" or "background", found "lazy"/],
+      [{ builds: null }, /options\.builds/],
       [{ cacheDocuments: -1 }, /cacheDocuments/],
       [{ cacheDocuments: 0.5 }, /cacheDocuments/],
     ] as const)

@@ -4,11 +4,13 @@ import type { AnyProjection, Projection } from "../../projections/define-project
 import { BulkTable } from "../../projections/bulk.js";
 import { eventOf } from "../../projections/event-of.js";
 import { indexKeys } from "../../projections/reducer.js";
+import { replay } from "../../projections/replay.js";
 import { expect } from "vitest";
 import type { EventDefinitions, Ledger, NewEvent, Store } from "../../src/index.js";
 import type { FoldedMark, ProjectionRow } from "../../src/journal/documents.js";
 import { withSnapshot } from "../../src/engine/snapshot.js";
 import { decodeStored } from "../../src/journal/stored.js";
+import { open } from "./fixture.js";
 
 export interface Account {
   owner: string;
@@ -67,6 +69,28 @@ export const closed = (account: string): NewEvent => ({ type: "account.closed", 
 /** Appends to the stream of one account. */
 export function append(ledger: Ledger, account: string, ...events: readonly NewEvent[]): Promise<unknown> {
   return ledger.append(`account/${account}`, events);
+}
+
+/** The accounts of a journal that is `filled`. */
+export const names = ["a", "b", "c", "d", "e", "f", "g"];
+
+/** A journal of so many moves and more, by a program without projections. */
+export async function filled(store: Store, moves: number): Promise<Ledger> {
+  const plain = await open(store);
+  for (const name of names) await append(plain, name, opened(name));
+  for (let left = moves; left > 0; left -= 1_000)
+    await append(
+      plain,
+      "a",
+      ...Array.from({ length: Math.min(left, 1_000) }, (_, n) => moved(names[n % names.length]!, n)),
+    );
+  return plain;
+}
+
+/** Holds what a ledger answers to the fold of its journal. */
+export async function expectWhole(ledger: Ledger, projection: AnyProjection): Promise<void> {
+  const whole = (await replay([projection], await ledger.read().toArray())).projection(projection);
+  expect(await ledger.projection(projection).digest()).toEqual(whole.digest());
 }
 
 /** What is stored of a projection: its row, its documents by key, and the mark of all. */

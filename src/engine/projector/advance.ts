@@ -10,6 +10,7 @@ import type { Table } from "./catalogue.js";
 import { foldChunk, writeChunk } from "./chunk.js";
 import type { Chunk } from "./chunk.js";
 import { placeOf } from "./place.js";
+import type { Place } from "./place.js";
 
 export interface AdvanceOptions {
   readonly store: Store;
@@ -34,16 +35,20 @@ export async function advance(table: Table, options: AdvanceOptions, lagMax: num
   const found = await withSnapshot(store, async (reads) => {
     const head = (await reads.head())?.seq ?? -1;
     const place = placeOf(table.projection, await reads.projections(), await reads.folded());
-    const { row, position } = place;
-    const isOver =
-      head - position <= lagMax ||
-      table.stopAt(position) !== null ||
-      (row !== null && (differenceOf(table, row) !== null || (row.status === "failed" && table.tried)));
-    return { position, head, chunk: isOver ? null : await foldChunk(reads, table.projection, place, head, areas) };
+    const goesOn = canAdvance(table, place, head, lagMax);
+    const chunk = goesOn ? await foldChunk(reads, table.projection, place, head, areas) : null;
+    return { position: place.position, head, chunk };
   });
   const { position, head, chunk } = found;
   if (chunk !== null) await write(table, chunk, options);
   return { position, head, went: chunk !== null };
+}
+
+/** Is a table more than `lagMax` entries behind, and can this process bring it on? */
+export function canAdvance(table: Table, { row, position }: Place, head: number, lagMax: number): boolean {
+  if (head - position <= lagMax || table.stopAt(position) !== null) return false;
+  if (row === null) return true;
+  return differenceOf(table, row) === null && !(row.status === "failed" && table.tried);
 }
 
 async function write(table: Table, chunk: Chunk, { store, busyTimeoutMs, onEvent }: AdvanceOptions): Promise<void> {

@@ -18,6 +18,8 @@ export class Table {
   readonly eager: boolean;
   /** Was it asked for? */
   wanted = false;
+  /** Is it too far behind for a batch, and brought up outside the lock? Then no batch looks whether it can follow. */
+  building = false;
   /** Did this process see it fail? Then it is not tried again here. */
   tried = false;
   /** Where and why it stopped in this process alone. */

@@ -64,6 +64,11 @@ export class Projector implements Documents {
     return standing !== undefined && standing.type !== "behind";
   }
 
+  /** Was it too far behind for the last batch that looked? */
+  isBehind(table: Table): boolean {
+    return this.state?.standings.get(table)?.type === "behind";
+  }
+
   /** Up to where a table is folded; null when it does not follow. */
   followedTo(table: Table): number | null {
     return this.state?.standings.get(table)?.type === "following" ? this.state.head.seq : null;
@@ -98,9 +103,10 @@ export class Projector implements Documents {
 
 const noTables: TablesState = { head: { seq: -1, id: "" }, mark: null, rows: new Map(), standings: new Map() };
 
-/** Is there a table that somebody asked for and that does not follow? */
+/** Is there a table that somebody asked for, that does not follow, and that the next batch may bring up? */
 function isWaiting(state: TablesState): boolean {
-  for (const [table, { type }] of state.standings) if (type === "behind" && table.wanted) return true;
+  for (const [table, { type }] of state.standings)
+    if (type === "behind" && table.wanted && !table.building) return true;
   return false;
 }
 

@@ -22,7 +22,7 @@ export interface ReadsOptions {
 }
 
 /** The documents of a projection. On a ledger that is open for writing its table is brought up to the head first, which may
- *  take a while with the first read. On one that is read-only nothing is written, and a table that is behind by events that
+ *  take a while with the first read, and is refused with `NOT_READY` where tables are built in the background. On one that is read-only nothing is written, and a table that is behind by events that
  *  concern it is refused (`NOT_READY`). An async projection is read as of its own position, which `status()` tells. All refuse with
  *  `PROJECTION_FAILED` (its reducer could not fold the event in the details), `SCHEMA_UNKNOWN` (an event of its areas that
  *  this program does not know), `STORE_DAMAGED` (a document that is none) and `CLOSED`. @public */

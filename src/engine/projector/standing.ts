@@ -41,14 +41,22 @@ export function requireFollowing({ projection }: Table, standing: Standing | und
   throw standing?.type === "stopped" || standing?.type === "refused" ? standing.error : notReady(projection);
 }
 
+/** Where a table stands, and what it is to be brought up to. */
+export interface Progress {
+  readonly position: number;
+  readonly head: number;
+}
+
 /** The refusal of a table that has not been brought up to the head. */
 export function notReady(
   { name, version }: AnyProjection,
   hint = "try it again: its table is brought up before its first use",
+  progress: Progress | null = null,
 ): LedgerError {
+  const found = progress === null ? "behind" : `at ${progress.position} of ${progress.head}`;
   return new LedgerError(
     "NOT_READY",
-    `projection ${name} (version ${version}) must be folded up to the head, found it behind`,
-    { details: { projection: name, version }, hint },
+    `projection ${name} (version ${version}) must be folded up to the head, found it ${found}`,
+    { details: { projection: name, version, ...progress }, hint },
   );
 }

@@ -16,11 +16,11 @@ export interface ProjectionStatus {
   readonly position: number;
   /** The number of events behind it, those that do not concern it included. */
   readonly behind: number;
-  /** `following`: it is current, or is brought up when it is used; `building`: this process brings it up; `failed`: its
+  /** `following`: it is current, or is brought up when it is used; `rebuilding`: this process builds its table; `failed`: its
    *  reducer could not fold the event behind `position`; `stopped`: this program does not know that event, or declares
    *  other indexes than those that are stored; `frozen`: this program has no code for it, and its documents are as of
    *  `position`. */
-  readonly status: "following" | "building" | "failed" | "stopped" | "frozen";
+  readonly status: "following" | "rebuilding" | "failed" | "stopped" | "frozen";
   /** Why it failed or stopped; null when it did not. */
   readonly error: { readonly code: string; readonly message: string } | null;
 }
@@ -30,11 +30,11 @@ export async function projectionStatus(
   reads: StoreReads,
   head: number,
   catalogue: Catalogue,
-  isBuilding: (table: Table) => boolean,
+  building: ReadonlySet<Table>,
 ): Promise<ProjectionStatus[]> {
   const rows = await reads.projections();
   const mark = await reads.folded();
-  const own = catalogue.tables.map((table) => ownStatus(table, rows, mark, head, isBuilding));
+  const own = catalogue.tables.map((table) => ownStatus(table, rows, mark, head, building));
   const known = new Set(own.map(({ name, version }) => `${name} ${version}`));
   const others = rows.filter(({ name, version }) => !known.has(`${name} ${version}`));
   return [...own, ...others.map((row) => frozenStatus(row, mark, head))];
@@ -45,14 +45,14 @@ function ownStatus(
   rows: readonly ProjectionRow[],
   mark: FoldedMark | null,
   head: number,
-  isBuilding: (table: Table) => boolean,
+  building: ReadonlySet<Table>,
 ): ProjectionStatus {
   const { name, version, async } = table.projection;
   const { row, position } = placeOf(table.projection, rows, mark);
   const place = { name, version, async, position, behind: head - position };
   const stopped = table.stopAt(position) ?? (row === null ? null : differenceOf(table, row));
   if (stopped !== null) return { ...place, status: "stopped", error: said(stopped) };
-  if (isBuilding(table)) return { ...place, status: "building", error: null };
+  if (building.has(table)) return { ...place, status: "rebuilding", error: null };
   if (row?.status === "failed") return { ...place, status: "failed", error: said(failedError(table.projection, row)) };
   return { ...place, status: "following", error: null };
 }
