@@ -59,7 +59,7 @@ export type {
 export type { Claim } from "./kernel/claim.js";
 export type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "./engine/checkpoints.js";
 export type { Executed, ExecuteListResult, ExecuteOptions, ExecuteResult, Told } from "./engine/execution.js";
-export type { ProjectionReader } from "./engine/projector/reads.js";
+export type { ProjectionReader, ProjectionReadOptions } from "./engine/projector/reads.js";
 export type { ProjectionStatus } from "./engine/projector/status.js";
 export type { LedgerConsistencyProof, LedgerInclusionProof, ProveOptions } from "./engine/proofs.js";
 export type { Reading } from "./engine/reading.js";

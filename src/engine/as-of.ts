@@ -14,12 +14,14 @@ import { decodeStored } from "../journal/stored.js";
 import type { Store, StoreReads } from "../journal/store.js";
 import type { Areas } from "./areas.js";
 import type { Catalogue } from "./projector/catalogue.js";
-import type { ProjectionReader } from "./projector/reads.js";
+import { parseReadOptions } from "./projector/reads.js";
+import type { ProjectionReader, ProjectionReadOptions } from "./projector/reads.js";
 import { areaFilter, readDense, storedEvent } from "./projector/tail.js";
 import { readJournal, readOneStream } from "./reading.js";
 import type { Reading } from "./reading.js";
 import { withSnapshot } from "./snapshot.js";
 import type { ReadOptions, ReadStreamOptions } from "./types.js";
+import { checkWanted, Waits } from "./waits.js";
 
 const pageMax = 1_000;
 
@@ -44,6 +46,7 @@ interface Moment {
 export class AsOf {
   readonly moment: Moment;
   private readonly options: AsOfOptions;
+  private readonly waits = new Waits();
   private readonly folded = new Map<AnyProjection, Promise<FoldedTable<object> | Error>>();
 
   constructor(moment: Moment, options: AsOfOptions) {
@@ -64,19 +67,20 @@ export class AsOf {
   projection<Document extends object>(wanted: Projection<Document> | string): ProjectionReader<Document> {
     this.options.checkOpen();
     const { projection } = this.options.catalogue.tableOf(wanted);
-    return new PastProjection<Document>(projection, () => this.foldOnce(projection));
+    return new PastProjection<Document>(projection, (signal) => this.foldOnce(projection, signal));
   }
 
   /** Folds a projection when it is first asked for, once; again when that failed for a reason that is not the projection's. */
-  private foldOnce(projection: AnyProjection): Promise<FoldedTable<object>> {
+  private foldOnce(projection: AnyProjection, signal: AbortSignal | undefined): Promise<FoldedTable<object>> {
     return this.options.run(async () => {
+      checkWanted(signal);
       let folding = this.folded.get(projection);
       if (folding === undefined) {
         folding = this.fold(projection);
         this.folded.set(projection, folding);
         folding.catch(() => this.folded.delete(projection));
       }
-      const folded = await folding;
+      const folded = await this.waits.for(folding, signal);
       if (folded instanceof Error) throw folded;
       return folded;
     });
@@ -159,26 +163,26 @@ class PastProjection<Document extends object> implements ProjectionReader<Docume
   readonly name: string;
   readonly version: number;
   private readonly projection: AnyProjection;
-  private readonly fold: () => Promise<FoldedTable<object>>;
+  private readonly fold: (signal: AbortSignal | undefined) => Promise<FoldedTable<object>>;
 
-  constructor(projection: AnyProjection, fold: () => Promise<FoldedTable<object>>) {
+  constructor(projection: AnyProjection, fold: (signal: AbortSignal | undefined) => Promise<FoldedTable<object>>) {
     this.name = projection.name;
     this.version = projection.version;
     this.projection = projection;
     this.fold = fold;
   }
 
-  async get(key: string): Promise<Document | null> {
+  async get(key: string, options: ProjectionReadOptions = {}): Promise<Document | null> {
     parseKey(key, "key");
-    return (await this.fold()).get(key) as Document | null; // what its reducers made
+    return (await this.fold(parseReadOptions(options))).get(key) as Document | null; // what its reducers made
   }
 
-  async find(query: FindQuery = {}): Promise<FoundDocuments<Document>> {
+  async find(query: FindQuery = {}, options: ProjectionReadOptions = {}): Promise<FoundDocuments<Document>> {
     parseQuery(this.projection, query); // refused before anything is folded for it
-    return (await this.fold()).find(query) as FoundDocuments<Document>;
+    return (await this.fold(parseReadOptions(options))).find(query) as FoundDocuments<Document>;
   }
 
-  async digest(): Promise<ProjectionDigest> {
-    return (await this.fold()).digest();
+  async digest(options: ProjectionReadOptions = {}): Promise<ProjectionDigest> {
+    return (await this.fold(parseReadOptions(options))).digest();
   }
 }

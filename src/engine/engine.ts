@@ -194,7 +194,7 @@ export class Engine {
           (settle) => new QueuedCommands(call, { areas, dedupe, unready }, receipt, settle),
         );
       } catch (error) {
-        const building = unready.size === 0 ? undefined : this.builds.ready([...unready]);
+        const building = unready.size === 0 ? undefined : this.builds.ready([...unready], call.signal);
         if (building === undefined) throw error;
         await building;
       }

@@ -10,7 +10,7 @@ export interface ExecuteOptions extends AppendLabels {
   readonly client?: string;
   /** Streams that must be as said, checked in the same commit. */
   readonly require?: readonly StreamRequirement[];
-  /** Gives it up while it still waits in the queue (`ABORTED`). */
+  /** Gives it up while it still waits: in the queue, or for the table of a projection that it reads (`ABORTED`). */
   readonly signal?: AbortSignal;
 }
 

@@ -2,11 +2,12 @@
 import { expect, test } from "vitest";
 import type { AnyProjection } from "../../projections/define-projection.js";
 import { accept, defineCommand, defineEvents, openLedger } from "../../src/index.js";
-import type { Diagnostic, Ledger, LedgerOptions, ProjectionStatus, Store } from "../../src/index.js";
+import type { Diagnostic, Ledger, LedgerOptions, ProjectionStatus } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { faultAt } from "../../src/testing/faults.js";
 import { faultyStore } from "../../src/testing/faulty-store.js";
 import { describeStores, onCleanup, open } from "./fixture.js";
+import { gated } from "./gated.js";
 import { accounts, append, counts, expectTables, expectWhole, filled, moved, storedTable } from "./tables.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
@@ -33,30 +34,6 @@ const program: LedgerOptions = {
 };
 
 const notReady = { code: "NOT_READY", details: { projection: "account", version: 1 } };
-
-/** A store whose snapshots hand out so many pages of entries, and the next ones when the gate is opened: builds wait there. */
-function gated(store: Store, pages: number): { readonly store: Store; readonly openGate: () => void } {
-  let left = pages;
-  let openGate = (): void => {};
-  const opened = new Promise<void>((resolve) => (openGate = resolve));
-  const over = <Port extends object>(port: Port, own: Partial<Port>): Port =>
-    new Proxy(port, {
-      get: (target, name) => {
-        const value: unknown = Reflect.get(own, name) ?? Reflect.get(target, name);
-        return typeof value === "function" && !(name in own) ? (value.bind(target) as unknown) : value;
-      },
-    });
-  const snapshot: Store["snapshot"] = async () => {
-    const reads = await store.snapshot();
-    return over(reads, {
-      entries: async (from, limit) => {
-        if (left-- <= 0) await opened;
-        return reads.entries(from, limit);
-      },
-    });
-  };
-  return { store: over(store, { snapshot }), openGate };
-}
 
 async function statusOf(ledger: Ledger, { name, version }: AnyProjection): Promise<ProjectionStatus> {
   const { projections } = await ledger.status();

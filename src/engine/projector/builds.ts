@@ -8,6 +8,7 @@ import { LedgerError } from "../../kernel/errors.js";
 import { isPassing, pause } from "../begin.js";
 import { withSnapshot } from "../snapshot.js";
 import type { BuildsMode } from "../types.js";
+import { Waits } from "../waits.js";
 import { advance, canAdvance } from "./advance.js";
 import type { AdvanceOptions } from "./advance.js";
 import type { Catalogue, Table } from "./catalogue.js";
@@ -41,6 +42,7 @@ export class Builds {
   private readonly builds = new Map<Table, Build>();
   /** What ended a build in the background, for whoever asks next. */
   private readonly failures = new Map<Table, Error>();
+  private readonly waits = new Waits();
   private closed = false;
 
   constructor(options: BuildsOptions) {
@@ -62,20 +64,22 @@ export class Builds {
   }
 
   /** Brings tables up so far that the next batch can read them; undefined when they are. One that stopped is as ready as it gets:
-   *  whoever reads it is told. In the background, `NOT_READY` for those that take longer than a batch. */
-  ready(projections: readonly AnyProjection[]): Promise<void> | undefined {
+   *  whoever reads it is told. In the background, `NOT_READY` for those that take longer than a batch. `ABORTED` for who gives
+   *  up, and the build goes on. */
+  ready(projections: readonly AnyProjection[], signal: AbortSignal | undefined): Promise<void> | undefined {
     const { catalogue, projector } = this.options;
     const waiting: Promise<void>[] = [];
     for (const projection of new Set(projections)) {
       const table = catalogue.tableOf(projection);
-      if (!table.projection.async && !projector.isSettled(table)) waiting.push(this.bring(table));
+      if (!table.projection.async && !projector.isSettled(table)) waiting.push(this.bring(table, signal));
     }
     return waiting.length === 0 ? undefined : Promise.all(waiting).then(() => undefined);
   }
 
   /** Brings a table up to the head as it is now, whatever is known of it: somebody else may have written. */
-  bring(table: Table): Promise<void> {
-    return this.options.mode === "background" ? this.bringNear(table) : this.start(table).done;
+  bring(table: Table, signal: AbortSignal | undefined): Promise<void> {
+    const bringing = this.options.mode === "background" ? this.bringNear(table) : this.start(table).done;
+    return this.waits.for(bringing, signal);
   }
 
   /** The tables that are built. */

@@ -3,15 +3,30 @@ import type { FindQuery, FoundDocuments } from "../../../projections/define-proj
 import { DocumentsDigest } from "../../../projections/digest.js";
 import type { ProjectionDigest } from "../../../projections/digest.js";
 import { parseQuery } from "../../../projections/query.js";
+import { checkMembers, checkSignal } from "../../kernel/members.js";
 import { parseKey } from "../../kernel/names.js";
 import type { Store, StoreSnapshot } from "../../journal/store.js";
 import { withSnapshot } from "../snapshot.js";
+import { checkWanted } from "../waits.js";
 import type { Builds } from "./builds.js";
 import type { Table } from "./catalogue.js";
 import { findDocuments, nothingOver } from "./find.js";
 import { notReady } from "./standing.js";
 import { damagedDocument, heldOf, readDocuments } from "./stored-document.js";
 import type { View, Views } from "./views.js";
+
+/** How documents are read. @public */
+export interface ProjectionReadOptions {
+  /** Gives the read up (`ABORTED`): at once while it waits for a table to be built, which goes on for others. */
+  readonly signal?: AbortSignal;
+}
+
+/** The signal of a read. */
+export function parseReadOptions(options: ProjectionReadOptions): AbortSignal | undefined {
+  checkMembers(options, "options", ["signal"]);
+  checkSignal(options.signal, "options.signal");
+  return options.signal;
+}
 
 export interface ReadsOptions {
   readonly store: Store;
@@ -30,11 +45,11 @@ export interface ProjectionReader<Document extends object> {
   readonly name: string;
   readonly version: number;
   /** The document of a key, frozen; null when there is none. */
-  get(key: string): Promise<Document | null>;
+  get(key: string, options?: ProjectionReadOptions): Promise<Document | null>;
   /** The documents that a query finds, frozen. `INVALID_ARGUMENT` for what no index serves. */
-  find(query?: FindQuery): Promise<FoundDocuments<Document>>;
+  find(query?: FindQuery, options?: ProjectionReadOptions): Promise<FoundDocuments<Document>>;
   /** One hash over all documents: equal to that of whoever folds the same events. Reads all of them. */
-  digest(): Promise<ProjectionDigest>;
+  digest(options?: ProjectionReadOptions): Promise<ProjectionDigest>;
 }
 
 export class TableReader<Document extends object> implements ProjectionReader<Document> {
@@ -54,33 +69,35 @@ export class TableReader<Document extends object> implements ProjectionReader<Do
     return this.table.projection.version;
   }
 
-  async get(key: string): Promise<Document | null> {
+  async get(key: string, options: ProjectionReadOptions = {}): Promise<Document | null> {
     parseKey(key, "key");
     const { projection } = this.table;
-    return this.read(async (reads, { id }) => {
+    return this.read(parseReadOptions(options), async (reads, { id }) => {
       const [held] = id === null ? [] : await readDocuments(reads, id, projection, [key]);
       return (held?.document ?? null) as Document | null; // what its reducers made
     });
   }
 
-  async find(query: FindQuery = {}): Promise<FoundDocuments<Document>> {
+  async find(query: FindQuery = {}, options: ProjectionReadOptions = {}): Promise<FoundDocuments<Document>> {
     const { projection } = this.table;
     parseQuery(projection, query); // refused before anything is built for it
-    return this.read(async (reads, { id }) => {
+    return this.read(parseReadOptions(options), async (reads, { id }) => {
       if (id === null) return { documents: [], next: null };
       const found = await findDocuments(reads, id, projection, query, nothingOver);
       return found as FoundDocuments<Document>; // what its reducers made
     });
   }
 
-  async digest(): Promise<ProjectionDigest> {
+  async digest(options: ProjectionReadOptions = {}): Promise<ProjectionDigest> {
     const { projection } = this.table;
-    return this.read(async (reads, { id, position }) => {
+    const signal = parseReadOptions(options);
+    return this.read(signal, async (reads, { id, position }) => {
       const digest = new DocumentsDigest(projection);
       if (id === null) return digest.end(position);
       const pageMax = 1_000;
       let after: string | null = null;
       for (;;) {
+        checkWanted(signal);
         const page = await reads.documentsByKey(id, after, pageMax);
         for (const stored of page) {
           const document = heldOf(projection, stored).document!;
@@ -96,11 +113,15 @@ export class TableReader<Document extends object> implements ProjectionReader<Do
     });
   }
 
-  private read<Result>(look: (reads: StoreSnapshot, view: View) => Promise<Result>): Promise<Result> {
+  private read<Result>(
+    signal: AbortSignal | undefined,
+    look: (reads: StoreSnapshot, view: View) => Promise<Result>,
+  ): Promise<Result> {
     const { store, builds, views, run } = this.options;
     const { table } = this;
     return run(async () => {
-      const bringing = store.readOnly ? undefined : builds.ready([table.projection]);
+      checkWanted(signal);
+      const bringing = store.readOnly ? undefined : builds.ready([table.projection], signal);
       if (bringing !== undefined) await bringing;
       let enough = Infinity;
       for (;;) {
@@ -113,7 +134,7 @@ export class TableReader<Document extends object> implements ProjectionReader<Do
         enough = Math.min(enough, found.head);
         if (store.readOnly)
           throw notReady(table.projection, "open the ledger for writing with this projection, and read it there once");
-        await builds.bring(table);
+        await builds.bring(table, signal);
       }
     });
   }
