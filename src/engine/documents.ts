@@ -40,7 +40,7 @@ export interface TxDocuments {
   /** What a query finds; refuses as `get` does, and with `INVALID_ARGUMENT` what no index serves. */
   find<Document extends object>(projection: Projection<Document>, query: FindQuery): Promise<FoundDocuments<Document>>;
   /** Folds events, in order, into every table that follows; undefined when nothing had to be read. A reducer that fails stops
-   *  its table, and nothing else. */
+   *  its table, and nothing else; a stored document that is damaged refuses the tx, and nobody else. */
   fold(events: readonly ProjectionEvent[]): Promise<void> | undefined;
   /** The tx was sealed: what it changed is the batch's. */
   keep(): void;

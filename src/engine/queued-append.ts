@@ -2,6 +2,7 @@ import { invariant } from "../kernel/errors.js";
 import { systemClock } from "../kernel/clock.js";
 import type { Batch } from "./batch.js";
 import type { PreparedAppend } from "./prepare.js";
+import { isDamagedDocument } from "./projector/stored-document.js";
 import type { Decided, Queued, Settle } from "./queue.js";
 import type { Tx, Written } from "./tx.js";
 import type { AppendResult } from "./types.js";
@@ -47,7 +48,7 @@ export class QueuedAppend implements Queued {
     } catch (error) {
       return { error };
     }
-    return folding === undefined ? this.seal(tx) : folding.then(() => this.seal(tx));
+    return folding === undefined ? this.seal(tx) : folding.then(() => this.seal(tx), refusedByDamage);
   }
 
   private seal(tx: Tx): Decided {
@@ -58,6 +59,12 @@ export class QueuedAppend implements Queued {
       return { error };
     }
   }
+}
+
+/** A document that is damaged refuses who would change it, and nobody else; anything else is a failure of the store. */
+function refusedByDamage(error: unknown): Decided {
+  if (isDamagedDocument(error)) return { error };
+  throw error;
 }
 
 function appended(append: PreparedAppend, { rows, asked, revisionOf }: Written): AppendResult {

@@ -21,6 +21,7 @@ import { needsOfEvents } from "./prepare.js";
 import type { PreparedCall, PreparedCommand } from "./prepare-commands.js";
 import type { PreparedEvent } from "./prepare-event.js";
 import type { Decided, Queued, Settle, Staged } from "./queue.js";
+import { isDamagedDocument } from "./projector/stored-document.js";
 import { ofStore, StoreFailure } from "./store-failure.js";
 import type { Tx, Written } from "./tx.js";
 
@@ -133,7 +134,7 @@ export class QueuedCommands implements Queued {
       const needed = batch.known.load(needsOfEvents(events));
       if (needed !== undefined) await ofStore(needed);
       const folding = tx.add(events);
-      if (folding !== undefined) await ofStore(folding);
+      if (folding !== undefined) await ofStore(folding, isDamagedDocument);
       results.push(resultText(answer.result, `${command.path} result`, tx));
     }
     let bytes = 0;
@@ -188,7 +189,7 @@ export class QueuedCommands implements Queued {
     const needed = batch.known.load(needsOfEvents([event]));
     if (needed !== undefined) await ofStore(needed);
     const folding = tx.record([event]);
-    if (folding !== undefined) await ofStore(folding);
+    if (folding !== undefined) await ofStore(folding, isDamagedDocument);
   }
 
   private answering(answer: CallAnswer, count: number): Staged {

@@ -90,6 +90,6 @@ async function foldTail(
     }
   }
   const tx = batch.open();
-  await tx.take(steps);
+  await tx.takeTail(steps);
   tx.keep();
 }

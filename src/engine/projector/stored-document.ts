@@ -42,8 +42,14 @@ export function damagedDocument({ name, version }: AnyProjection, key: string, c
 }
 
 /** Is it about one document that is damaged, and not about the store that was asked? */
-export function isDamagedDocument({ code, details }: LedgerError): boolean {
-  return code === "STORE_DAMAGED" && "projection" in details && "key" in details;
+export function isDamagedDocument(error: unknown): error is LedgerError {
+  if (!(error instanceof LedgerError)) return false;
+  return error.code === "STORE_DAMAGED" && "projection" in error.details && "key" in error.details;
+}
+
+/** Did an index answer otherwise for a document than when it was folded? */
+export function isFailedIndex(error: unknown): error is LedgerError {
+  return error instanceof LedgerError && error.code === "PROJECTION_FAILED" && "index" in error.details;
 }
 
 /** The change from what is stored to what is to be; columns of indexes that stay are not written. */

@@ -10,7 +10,7 @@ import type { DocumentCache, Held } from "./cache.js";
 import type { Catalogue, Table } from "./catalogue.js";
 import { Layer } from "./layer.js";
 import type { Standing, StoppedStanding, TablesState } from "./standing.js";
-import { readDocuments, writeOf } from "./stored-document.js";
+import { isFailedIndex, readDocuments, writeOf } from "./stored-document.js";
 import { TableTx } from "./table-tx.js";
 import type { TxGround } from "./table-tx.js";
 
@@ -50,6 +50,8 @@ export class TableBatch implements BatchDocuments, TxGround {
   private readonly changed = new Layer<Changed>();
   private readonly read = new Layer();
   private readonly dirty = new Map<Table, Map<string, Changed>>();
+  /** Tables into which the batch has written. */
+  private readonly flushed = new Set<Table>();
   private mark: FoldedMark | null;
   private last: { readonly seq: number; readonly id: string };
   private hasChanges = false;
@@ -83,7 +85,7 @@ export class TableBatch implements BatchDocuments, TxGround {
 
   /** Writes what is not written yet, and the mark in any case. */
   async writeAll(transaction: StoreTransaction, last: { readonly seq: number; readonly id: string }): Promise<void> {
-    for (const table of this.dirty.keys()) await this.flush(table);
+    for (const table of this.dirty.keys()) await this.flushOrStop(table);
     const listed = this.followers().map((table) => this.row(table).id);
     const { mark } = this;
     const leaving = mark?.tables.filter((id) => !listed.includes(id)) ?? [];
@@ -100,7 +102,9 @@ export class TableBatch implements BatchDocuments, TxGround {
   adopt(): void {
     const { cache, state } = this.start;
     this.read.forEach((table, key, held) => cache.put(table, key, held));
-    this.changed.forEach((table, key, { document, seq }) => cache.put(table, key, { document, seq }));
+    this.changed.forEach((table, key, { document, seq }) => {
+      if (this.isFollowing(table)) cache.put(table, key, { document, seq });
+    });
     const stopped = this.standings === state.standings ? [] : this.stoppedNow();
     this.start.adopt({ head: this.last, mark: this.mark, rows: this.rows, standings: this.standings }, stopped);
   }
@@ -155,6 +159,21 @@ export class TableBatch implements BatchDocuments, TxGround {
     if (stops.size > 0) this.standings = new Map([...this.standings, ...stops]);
   }
 
+  /** An index that answers otherwise than before stops its table where it is stored, which is a place that it can go on from
+   *  unless a query had the batch's changes written. */
+  private async flushOrStop(table: Table): Promise<void> {
+    try {
+      await this.flush(table);
+    } catch (error) {
+      if (!isFailedIndex(error) || this.flushed.has(table)) throw error;
+      this.dirty.delete(table);
+      const { id, position } = this.row(table);
+      const stored = this.mark?.tables.includes(id) === true ? this.mark.position : position;
+      const stopped: Standing = { type: "stopped", position: stored, error, failure: null };
+      this.standings = new Map(this.standings).set(table, stopped);
+    }
+  }
+
   /** Writes into the transaction what is held back of one table. */
   async flush(table: Table): Promise<void> {
     const dirty = this.dirty.get(table);
@@ -164,7 +183,9 @@ export class TableBatch implements BatchDocuments, TxGround {
     const writes = moved.map(([key, changed]) => writeOf(table.projection, key, changed.stored, changed));
     this.dirty.delete(table);
     for (const [, changed] of moved) changed.stored = changed.document;
-    if (writes.length > 0) await this.transaction.putDocuments(this.idOf(table), writes);
+    if (writes.length === 0) return;
+    await this.transaction.putDocuments(this.idOf(table), writes);
+    this.flushed.add(table);
   }
 
   idOf(table: Table): number {

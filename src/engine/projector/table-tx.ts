@@ -14,6 +14,7 @@ import { findDocuments } from "./find.js";
 import { Layer } from "./layer.js";
 import { requireFollowing } from "./standing.js";
 import type { Standing } from "./standing.js";
+import { isDamagedDocument } from "./stored-document.js";
 
 /** What one event does to one table: folds into the document of a key, or stops it. */
 export type Step = { readonly table: Table; readonly position: number } & (
@@ -76,8 +77,22 @@ export class TableTx implements TxDocuments {
     return this.take(steps);
   }
 
+  /** Takes what others wrote, in its order. There is nobody to refuse: a table with a damaged document stops before its first
+   *  step. */
+  async takeTail(steps: readonly Step[]): Promise<void> {
+    for (const table of new Set(steps.map((step) => step.table))) {
+      const own = steps.filter((step) => step.table === table);
+      try {
+        await this.take(own);
+      } catch (error) {
+        if (!isDamagedDocument(error)) throw error;
+        this.stop(own[0]!, error);
+      }
+    }
+  }
+
   /** Takes steps in their order; undefined when nothing had to be read. */
-  take(steps: readonly Step[]): Promise<void> | undefined {
+  private take(steps: readonly Step[]): Promise<void> | undefined {
     let missing: Map<Table, Set<string>> | undefined;
     for (const step of steps) {
       if ("error" in step || this.peek(step.table, step.key) !== undefined) continue;
