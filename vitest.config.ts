@@ -18,6 +18,8 @@ export default defineConfig({
     // A limit ends what hangs and judges no speed: on a busy machine a test of one second takes ten.
     testTimeout: long ? 600_000 : 60_000,
     hookTimeout: long ? 600_000 : 60_000,
+    // What a test polls for must come, however busy the machine is.
+    expect: { poll: { timeout: 30_000, interval: 10 } },
     coverage: {
       provider: "v8",
       include: ["src/**/*.ts", "projections/**/*.ts"],

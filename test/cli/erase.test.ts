@@ -193,11 +193,10 @@ describe("erase", () => {
       const finished = finish(child);
       const isOpen = (): boolean =>
         readdirSync(`/proc/${child.pid}/fd`).some((fd) => linkOf(`/proc/${child.pid}/fd/${fd}`).endsWith("-wal"));
-      while (!isOpen()) await new Promise((resolve) => setTimeout(resolve, 10));
+      await expect.poll(isOpen).toBe(true);
 
+      // The handler is there before the ledger is opened, and the lock stays until the process has ended.
       child.kill("SIGINT");
-      // The handler is there before the ledger is opened; now it may end.
-      setTimeout(() => lock.exec("ROLLBACK"), 200);
 
       const done = await finished;
       lock.close();

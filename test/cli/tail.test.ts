@@ -24,7 +24,7 @@ function tail(file: string, ...args: string[]): Following {
   return {
     child,
     async lines(count) {
-      await expect.poll(() => shown().length, { timeout: 15_000, interval: 10 }).toBeGreaterThanOrEqual(count);
+      await expect.poll(() => shown().length).toBeGreaterThanOrEqual(count);
       return shown();
     },
   };
@@ -150,7 +150,7 @@ describe("tail", () => {
     expect(other).toMatchObject({ code: 1, stdout: "" });
     expect(other.stderr).toMatch(/^runledger: OWNER_ACTIVE: consumer "mailer" must be free, found it owned by /);
     await expect
-      .poll(async () => (await call(["status", "--ledger", file])).stdout, { timeout: 10_000 })
+      .poll(async () => (await call(["status", "--ledger", file])).stdout)
       .toMatch(/^consumer {4}mailer at #3, 0 behind, claimed by .* until 20.*Z$/m);
     first.child.kill("SIGTERM");
     expect((await finish(first.child)).code).toBe(143);
@@ -208,9 +208,7 @@ describe("tail", () => {
     const file = await ledgerWith(1);
     const following = tail(file, "--consumer", "mailer");
     await following.lines(2);
-    await expect
-      .poll(async () => (await call(["status", "--ledger", file])).stdout, { timeout: 10_000 })
-      .toMatch(/mailer at #1,/);
+    await expect.poll(async () => (await call(["status", "--ledger", file])).stdout).toMatch(/mailer at #1,/);
     following.child.stdout.destroy();
 
     const ended = finish(following.child);

@@ -293,7 +293,7 @@ describe("T54 the bytes of an erased content", () => {
     // Between two commits it tries again, at most once a second.
     await sleep(1_100);
     await ledger.append("a/1", [{ type: "note.counted" }]);
-    await vi.waitFor(() => expect(onDisk(path).includes("T54-held-back")).toBe(false), 5_000);
+    await vi.waitFor(() => expect(onDisk(path).includes("T54-held-back")).toBe(false), 30_000);
 
     expect([scrubbed, held]).toEqual([false, true]);
     expect((await idle.status()).size).toBe(4);

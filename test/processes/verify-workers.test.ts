@@ -74,7 +74,7 @@ test.each([
 test("threads verify one position while another process appends", { timeout: 120_000 }, async () => {
   const copy = join(directory, "live.ledger");
   copyFileSync(path, copy);
-  const appender = startChild("appender.mjs", [copy, "one", "100000", "thing/1", "64"]);
+  const appender = startChild("appender.mjs", [copy, "one", "10000000", "thing/1", "64"]);
   await appender.line("{");
 
   const sizes: number[] = [];
