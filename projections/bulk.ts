@@ -2,24 +2,33 @@
  *  change, and knows what each changed and what was before; `ReplayTable` changes documents in place, and knows what
  *  they became. Source: design section 7, decision 0018. */
 import { areaOf } from "../src/kernel/names.js";
-import type { AnyProjection } from "./define-projection.js";
+import type { AnyProjection, EventHandler } from "./define-projection.js";
 import { copyOf, settle } from "./document.js";
 import type { UnknownEvent } from "./event-of.js";
 import type { ProjectionEvent } from "./event.js";
 import { failureOf, projectionFailed } from "./failure.js";
 import type { ProjectionFailure } from "./failure.js";
-import { freezeDeep } from "./freeze.js";
 import { InPlaceDocument } from "./in-place-document.js";
-import { applied, checkIndexes, failed, keyOf } from "./reducer.js";
+import type { IndexTuple } from "./index-key.js";
+import { applied, checkIndexes, failed, keyOf, parseAnsweredKey } from "./reducer.js";
+
+// oxlint-disable-next-line typescript/no-explicit-any -- of whatever documents, as in `AnyProjection`
+type AnyHandler = EventHandler<any>;
+type AnyIndex = (document: object) => IndexTuple | null;
+
+const none: readonly never[] = [];
 
 /** One projection in a bulk fold. */
 abstract class FoldingTable<Row> {
   readonly projection: AnyProjection;
   protected readonly rows: Map<string, Row> = new Map();
+  /** As a list: walking a map leaves garbage. */
+  protected readonly indexes: readonly (readonly [name: string, tupleOf: AnyIndex])[];
   private stopped: Error | null = null;
 
   constructor(projection: AnyProjection) {
     this.projection = projection;
+    this.indexes = [...projection.indexes];
   }
 
   /** Why it stopped, as an error; null while it goes on. */
@@ -34,16 +43,19 @@ abstract class FoldingTable<Row> {
 
   /** Folds an event, unless the projection stopped; answers the key of the document that it changed, or null. */
   fold(event: ProjectionEvent): string | null {
+    const handler = this.projection.on.get(event.type);
+    return handler === undefined ? null : this.foldBy(handler, event);
+  }
+
+  /** The same, by the handler of its type. */
+  foldBy(handler: AnyHandler, event: ProjectionEvent): string | null {
     if (this.stopped !== null) return null;
-    let key: string | null;
+    let key: string | null = null;
     try {
-      key = keyOf(this.projection, event, this.rows);
-    } catch (failure) {
-      this.stopped = failure as Error; // it is worded already
-      return null;
-    }
-    try {
-      return key !== null && this.foldInto(key, event) ? key : null;
+      const answer: unknown = handler.key(event);
+      const row = typeof answer === "string" ? this.rows.get(answer) : undefined;
+      key = row === undefined ? parseAnsweredKey(answer) : (answer as string); // what has a row was parsed before
+      return key !== null && this.foldInto(key, row, handler, event) ? key : null;
     } catch (cause) {
       this.stopped = failed(this.projection, event, key, cause);
       return null;
@@ -62,7 +74,7 @@ abstract class FoldingTable<Row> {
   }
 
   /** Did it change the document? */
-  protected abstract foldInto(key: string, event: ProjectionEvent): boolean;
+  protected abstract foldInto(key: string, row: Row | undefined, handler: AnyHandler, event: ProjectionEvent): boolean;
 }
 
 /** A document that was folded, or that there is none any more. */
@@ -111,12 +123,17 @@ export class BulkTable extends FoldingTable<BulkDocument> {
     for (const [key, row] of this.rows) if (row.changed >= 0) yield [key, row];
   }
 
-  protected override foldInto(key: string, event: ProjectionEvent): boolean {
-    const before = this.rows.get(key)?.document ?? null;
-    const left: unknown = applied<object>(this.projection, event, before === null ? undefined : copyOf(before));
+  protected override foldInto(
+    key: string,
+    row: BulkDocument | undefined,
+    handler: AnyHandler,
+    event: ProjectionEvent,
+  ): boolean {
+    const before = row?.document ?? null;
+    const left: unknown = applied<object>(handler, event, before === null ? undefined : copyOf(before));
     const after = left === null || left === undefined ? null : settle(left, before);
     if (after === before) return false;
-    if (after !== null) checkIndexes<object>(this.projection, after);
+    if (after !== null) checkIndexes<object>(this.indexes, after);
     this.rows.set(key, { document: after, changed: event.position });
     return true;
   }
@@ -127,45 +144,50 @@ export class ReplayTable extends FoldingTable<InPlaceDocument> {
   /** The document of a key, frozen; null when there is none. Throws what stopped it. */
   get(key: string): object | null {
     if (this.error !== null) throw this.error;
-    return frozen(this.rows.get(key)?.settled ?? null);
+    return this.rows.get(key)?.show() ?? null;
   }
 
   /** All documents, by key, in no order. Throws what stopped it. */
   *documents(): IterableIterator<[key: string, document: object]> {
     if (this.error !== null) throw this.error;
-    for (const [key, { settled }] of this.rows) if (settled !== null) yield [key, freezeDeep(settled)];
+    for (const [key, row] of this.rows) {
+      const document = row.show();
+      if (document !== null) yield [key, document];
+    }
   }
 
-  protected override foldInto(key: string, event: ProjectionEvent): boolean {
-    let row = this.rows.get(key);
-    if (row === undefined) this.rows.set(key, (row = new InPlaceDocument(null)));
-    const settled = row.settle(applied<object>(this.projection, event, row.open()));
-    if (settled !== null) checkIndexes<object>(this.projection, settled);
+  protected override foldInto(
+    key: string,
+    row: InPlaceDocument | undefined,
+    handler: AnyHandler,
+    event: ProjectionEvent,
+  ): boolean {
+    const document = row ?? new InPlaceDocument();
+    if (row === undefined) this.rows.set(key, document);
+    const settled = document.settle(applied<object>(handler, event, document.open()));
+    if (settled !== null) checkIndexes<object>(this.indexes, settled);
     return true;
   }
-}
-
-function frozen(document: object | null): object | null {
-  return document === null ? null : freezeDeep(document);
 }
 
 /** Many projections, replayed side by side; one that stops does not stop the others. */
 export class ReplayFold {
   readonly tables: readonly ReplayTable[];
-  private readonly byType = new Map<string, readonly ReplayTable[]>();
+  private readonly byType = new Map<string, { readonly table: ReplayTable; readonly handler: AnyHandler }[]>();
 
   constructor(projections: readonly AnyProjection[]) {
     this.tables = projections.map((projection) => new ReplayTable(projection));
-    for (const type of new Set(projections.flatMap((projection) => [...projection.on.keys()])))
-      this.byType.set(
-        type,
-        this.tables.filter((table) => table.projection.on.has(type)),
-      );
+    for (const table of this.tables)
+      for (const [type, handler] of table.projection.on) {
+        const concerned = this.byType.get(type);
+        if (concerned === undefined) this.byType.set(type, [{ table, handler }]);
+        else concerned.push({ table, handler });
+      }
   }
 
   /** Folds an event into every projection that it concerns. */
   fold(event: ProjectionEvent | UnknownEvent): void {
     if ("unknown" in event) for (const table of this.tables) table.foldUnknown(event);
-    else for (const table of this.byType.get(event.type) ?? []) table.fold(event);
+    else for (const { table, handler } of this.byType.get(event.type) ?? none) table.foldBy(handler, event);
   }
 }

@@ -49,7 +49,8 @@ export function refusalOf(value: object, path: string): Error {
 
 /** Finite, and not an integer that was rounded before it came here. */
 export function isExact(value: number): boolean {
-  return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= 1e21);
+  const size = Math.abs(value);
+  return size <= Number.MAX_SAFE_INTEGER || (size >= 1e21 && size < Number.POSITIVE_INFINITY); // between: integers, rounded
 }
 
 /** Is it an array or object of JSON by its looks: no class, no Proxy, nothing hidden, nothing computed? Its members are not

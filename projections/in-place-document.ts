@@ -14,27 +14,29 @@ type Members = Record<string, unknown>;
 const lookAheadMax = 16;
 
 export class InPlaceDocument {
-  private document: object | null;
-  /** The containers that were made here, in the order of a walk; empty before the first change. */
+  private document: object | null = null;
+  private shown = false;
+  /** The containers that were made here, in the order of a walk; empty when there is no document. */
   private readonly parts: object[] = [];
 
-  /** Takes a document over, which stays as it is until it is changed. */
-  constructor(document: object | null) {
-    this.document = document;
-  }
-
-  /** The document; whoever gets it may freeze it, and must not change it. */
-  get settled(): object | null {
+  /** The document, frozen. Members named by symbols, which came with what was hung in, are taken away. */
+  show(): object | null {
+    if (!this.shown)
+      for (const part of this.parts) {
+        for (const symbol of Object.getOwnPropertySymbols(part)) Reflect.deleteProperty(part, symbol);
+        Object.freeze(part);
+      }
+    this.shown = true;
     return this.document;
   }
 
-  /** The document to be changed. */
+  /** The document to be changed. One that was shown is given up for a copy. */
   open(): object | undefined {
-    if (this.document === null) return undefined;
-    if (this.parts.length === 0 || Object.isFrozen(this.document)) {
+    if (this.shown && this.document !== null) {
       this.parts.length = 0;
       this.document = settleParts(this.document, this.parts);
     }
+    this.shown = false;
     return this.document ?? undefined;
   }
 
@@ -63,7 +65,7 @@ function settleParts(value: object, own: object[]): object | null {
   next = 0;
   count = 0;
   const settled = settleContainer(value, 0);
-  own.length = count;
+  if (own.length > count) own.length = count;
   return settled;
 }
 
@@ -94,13 +96,18 @@ function settleMembers(own: Members, level: number, place: number): object | nul
   let dropped = false;
   for (const name in own) {
     const member = own[name];
-    if (typeof member === "object" && member !== null) {
+    if (typeof member === "string") {
+      if (!member.isWellFormed()) return null;
+    } else if (typeof member === "number") {
+      if (!isExact(member)) return null;
+      if (Object.is(member, -0)) own[name] = 0;
+    } else if (typeof member === "object" && member !== null) {
       const kept = settleContainer(member, level + 1);
       if (kept === null) return null;
       if (kept !== member) own[name] = kept;
     } else if (member === undefined) dropped = true;
-    else if (!isLeaf(member)) return null;
-    else if (Object.is(member, -0)) own[name] = 0;
+    else if (member !== null && typeof member !== "boolean") return null;
+    if (name === "__proto__") return null; // as a document it could not be told from its prototype
   }
   if (!dropped) return own;
   const copy: Members = {};
@@ -111,12 +118,16 @@ function settleMembers(own: Members, level: number, place: number): object | nul
 function settleElements(own: unknown[], level: number): object | null {
   for (let index = 0; index < own.length; index++) {
     const member = own[index];
-    if (typeof member === "object" && member !== null) {
+    if (typeof member === "string") {
+      if (!member.isWellFormed()) return null;
+    } else if (typeof member === "number") {
+      if (!isExact(member)) return null;
+      if (Object.is(member, -0)) own[index] = 0;
+    } else if (typeof member === "object" && member !== null) {
       const kept = settleContainer(member, level + 1);
       if (kept === null) return null;
       if (kept !== member) own[index] = kept;
-    } else if (!isLeaf(member)) return null;
-    else if (Object.is(member, -0)) own[index] = 0;
+    } else if (member !== null && typeof member !== "boolean") return null;
   }
   return own;
 }
@@ -124,29 +135,19 @@ function settleElements(own: unknown[], level: number): object | null {
 /** A copy, settled, of what a reducer hung in. */
 function adopt(value: object, level: number): object | null {
   if (types.isProxy(value)) return null;
-  const own: unknown[] | Members = Array.isArray(value) ? value.slice() : {};
   // As a rule it stands in the place of another one.
   if (count === next) next += 1;
-  parts[count++] = own;
+  const place = count++;
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (Array.isArray(own)) return prototype === Array.prototype ? settleElements(own, level) : null;
+  if (Array.isArray(value)) {
+    if (prototype !== Array.prototype) return null;
+    const own: unknown[] = value.slice();
+    parts[place] = own;
+    return settleElements(own, level);
+  }
   if (prototype !== Object.prototype && prototype !== null) return null;
-  for (const name in value) {
-    if (name === "__proto__") return null;
-    own[name] = (value as Members)[name];
-  }
-  return settleMembers(own, level, count - 1);
-}
-
-function isLeaf(value: unknown): boolean {
-  switch (typeof value) {
-    case "string":
-      return value.isWellFormed();
-    case "number":
-      return isExact(value);
-    case "boolean":
-      return true;
-    default:
-      return value === null;
-  }
+  // Each place in the code remembers the few shapes that it copied last; containers of one depth have few.
+  const own: Members = level === 0 ? { ...value } : level === 1 ? { ...value } : { ...value };
+  parts[place] = own;
+  return settleMembers(own, level, place);
 }

@@ -3,29 +3,27 @@
 import { LedgerError } from "../src/kernel/errors.js";
 import { parseKey } from "../src/kernel/names.js";
 import { abandon } from "../src/kernel/promises.js";
-import type { AnyProjection, Projection } from "./define-projection.js";
+import type { AnyProjection, EventHandler, Projection } from "./define-projection.js";
 import { settle } from "./document.js";
 import type { ProjectionEvent } from "./event.js";
 import { messageOf, projectionFailed } from "./failure.js";
 import { checkTuple, indexKey, isSameTuple } from "./index-key.js";
 import type { IndexTuple } from "./index-key.js";
 
-/** The key of the document that an event concerns; null: it concerns none. `known` has keys that were found in order before.
- *  `PROJECTION_FAILED`. */
-export function keyOf(
-  projection: AnyProjection,
-  event: ProjectionEvent,
-  known?: ReadonlyMap<string, unknown>,
-): string | null {
+/** The key of the document that an event concerns; null: it concerns none. `PROJECTION_FAILED`. */
+export function keyOf(projection: AnyProjection, event: ProjectionEvent): string | null {
   const handler = projection.on.get(event.type);
   if (handler === undefined) return null;
   try {
-    const key: unknown = handler.key(event);
-    if (key === null || (typeof key === "string" && known?.has(key) === true)) return key;
-    return parseKey(refusePromise(key, "key"), "key");
+    return parseAnsweredKey(handler.key(event));
   } catch (cause) {
     throw failed(projection, event, null, cause);
   }
+}
+
+/** What a `key` answered, as a key; null: no document. */
+export function parseAnsweredKey(answer: unknown): string | null {
+  return answer === null ? null : parseKey(refusePromise(answer, "key"), "key");
 }
 
 /** The index keys of a document, in the order of the projection's indexes; null: not in that one. A fold has checked the
@@ -73,11 +71,11 @@ function keysIn<Key>(
 
 /** What a reducer leaves of a document: it was changed in place, or another is answered in its place. Not looked at yet. */
 export function applied<Document extends object>(
-  projection: Projection<Document>,
+  handler: EventHandler<Document>,
   event: ProjectionEvent,
   document: Document | undefined,
 ): unknown {
-  const answer = refusePromise(projection.on.get(event.type)?.apply(document, event), "apply");
+  const answer = refusePromise(handler.apply(document, event), "apply");
   return answer === undefined ? document : answer;
 }
 
@@ -86,8 +84,10 @@ export function changeBox<Document extends object>(
   projection: Projection<Document>,
   event: ProjectionEvent,
 ): (box: { document: Document | null }) => void {
+  const handler = projection.on.get(event.type);
   return (box) => {
-    box.document = (applied(projection, event, box.document ?? undefined) ?? null) as Document | null; // settled later
+    if (handler === undefined) return;
+    box.document = (applied(handler, event, box.document ?? undefined) ?? null) as Document | null; // settled later
   };
 }
 
@@ -99,13 +99,16 @@ export function settleBox<Document extends object>(
 ): Document | null {
   if (box.document === null) return null;
   const settled = settle(box.document, before) as Document; // the same, settled
-  if (settled !== before) checkIndexes(projection, settled);
+  if (settled !== before) checkIndexes(projection.indexes, settled);
   return settled;
 }
 
 /** Checks that every index can take a document. */
-export function checkIndexes<Document extends object>(projection: Projection<Document>, document: Document): void {
-  for (const [name, tupleOf] of projection.indexes) tupleOfDocument(name, tupleOf, document);
+export function checkIndexes<Document extends object>(
+  indexes: Iterable<readonly [name: string, tupleOf: (document: Document) => IndexTuple | null]>,
+  document: Document,
+): void {
+  for (const [name, tupleOf] of indexes) tupleOfDocument(name, tupleOf, document);
 }
 
 /** What an `apply` answered: not a promise. */

@@ -133,6 +133,48 @@ describe("replay", () => {
     expect(projection(cards).digest().documents).toBe(5);
   });
 
+  test("what a symbol names is not looked for, and not shown", async () => {
+    const marked = defineProjection<Record<string, unknown>>()({
+      name: "marked",
+      version: 1,
+      on: {
+        "card.dealt": {
+          key: () => "all",
+          apply: (document, { position }) => ({ ...document, at: { position, [Symbol("mark")]: {} } }),
+        },
+      },
+    });
+    const { projection } = await replay([marked], dealt);
+
+    const { at } = projection(marked).get("all") ?? {};
+    expect(at).toEqual({ position: 4 });
+    expect(Object.getOwnPropertySymbols(at)).toEqual([]);
+    expect(Object.isFrozen(at)).toBe(true);
+    expect(projection(marked).digest().documents).toBe(1);
+  });
+
+  test("a member named __proto__ stops it, where it stops the live driver", async () => {
+    const named = defineProjection<Record<string, unknown>>()({
+      name: "named",
+      version: 1,
+      on: {
+        "card.dealt": {
+          key: () => "all",
+          apply(document = {}, { position }) {
+            document["position"] = position;
+            if (position === 2) Object.defineProperty(document, "__proto__", { value: 1, enumerable: true });
+            return document;
+          },
+        },
+      },
+    });
+    const { failure } = (await replay([named], dealt)).projection(named);
+
+    expect(failure).toMatchObject({ position: 2, key: "all" });
+    const live = refusalOf(() => foldLive(named, dealt[2] as ProjectionEvent, "all", { position: 1 }));
+    expect(live).toMatchObject({ code: "PROJECTION_FAILED", details: { position: 2, key: "all" } });
+  });
+
   test("the events of the caller stay as they were: neither changed nor frozen", async () => {
     const own = event(0, "card.dealt", { card: "a", face: { suit: "red", rank: 1 } });
     await replay([cards], [own]);
