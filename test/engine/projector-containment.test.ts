@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { defineProjection } from "../../projections/define-projection.js";
 import type { Projection } from "../../projections/define-projection.js";
 import { accept, defineCommand, defineEvents } from "../../src/index.js";
-import type { Diagnostic, LedgerOptions, Store } from "../../src/index.js";
+import type { Command, Diagnostic, LedgerOptions, Store } from "../../src/index.js";
 import { describeStores, open } from "./fixture.js";
 import { write } from "./following.js";
 import { accounts, append, counts, expectTables, expectWhole, moved, opened, storedTable } from "./tables.js";
@@ -91,139 +91,126 @@ describeStores("a damaged document", (_, openStoreOf) => {
   });
 });
 
-/** Accounts by owner; the index throws as soon as `fickle.breaks` is set. */
-function fickleAccounts(): { readonly projection: Projection<{ owner: string }>; breaks: boolean } {
-  const fickle = {
-    breaks: false,
-    projection: defineProjection<{ owner: string }>()({
-      name: "fickle",
-      version: 1,
-      indexes: {
-        owner: ({ owner }) => {
-          if (fickle.breaks) throw new Error("not now");
-          return [owner];
+const make = defineCommand("account.make", {
+  decide: (_found: object, key: string) => accept([{ stream: `account/${key}`, ...opened(key) }]),
+});
+
+interface Fickle {
+  readonly projection: Projection<{ owner: string }>;
+  readonly options: LedgerOptions;
+  readonly breakIndex: () => Command;
+  readonly list: () => Command;
+  /** The index answers again. */
+  readonly mend: () => void;
+}
+
+/** Accounts by owner, with an index that throws from the moment the command `breakIndex` is decided until the next fold: also
+ *  where a batch is decided again. */
+function fickleProgram(): Fickle {
+  let breaks = false;
+  const projection = defineProjection<{ owner: string }>()({
+    name: "fickle",
+    version: 1,
+    indexes: {
+      owner: ({ owner }) => {
+        if (breaks) throw new Error("not now");
+        return [owner];
+      },
+    },
+    on: {
+      "account.opened": {
+        key: ({ data }) => data["account"] as string,
+        apply: (_, { data }) => {
+          breaks = false;
+          return { owner: data["owner"] as string };
         },
       },
-      on: {
-        "account.opened": {
-          key: ({ data }) => data["account"] as string,
-          apply: (_, { data }) => ({ owner: data["owner"] as string }),
-        },
-      },
-    }),
+    },
+  });
+  const breakIndex = defineCommand("account.break", {
+    decide: () => {
+      breaks = true;
+      return accept([]);
+    },
+  });
+  const list = defineCommand("account.list", {
+    reads: [() => ({ all: projection.find({ index: "owner" }) })],
+    decide: ({ all }) => accept([], all.documents.length),
+  });
+  return {
+    projection,
+    options: { events, projections: [projection, account], commands: [make, move, breakIndex, list] },
+    breakIndex: () => breakIndex(undefined),
+    list: () => list(undefined),
+    mend: () => (breaks = false),
   };
-  return fickle;
 }
 
 describeStores("an index that throws when its document is written", (_, openStoreOf) => {
   test("stops its own table where it is stored; the commit and the other tables go on", async () => {
     const store = await openStoreOf();
-    const fickle = fickleAccounts();
+    const { projection, options, breakIndex, mend } = fickleProgram();
     const heard: Diagnostic[] = [];
-    const broken = defineCommand("account.break", {
-      decide: () => {
-        fickle.breaks = true;
-        return accept([]);
-      },
-    });
-    const options: LedgerOptions = {
-      events,
-      projections: [fickle.projection, account],
-      commands: [broken],
-      onEvent: (event) => heard.push(event),
-    };
-    const ledger = await open(store, options);
-    await append(ledger, "a", opened("a"));
-    const before = await ledger.projection(fickle.projection).find({ index: "owner" });
+    const ledger = await open(store, { ...options, onEvent: (event) => heard.push(event) });
+    await ledger.execute(make("a"));
 
-    await Promise.all([
-      append(ledger, "b", opened("b")),
-      append(ledger, "b", moved("b", 5)),
-      ledger.execute(broken(undefined as never)),
-    ]);
+    await ledger.execute([make("b"), move("b"), breakIndex()]);
 
-    await expect(ledger.projection(fickle.projection).get("a")).rejects.toMatchObject({
+    await expect(ledger.projection(projection).get("a")).rejects.toMatchObject({
       code: "PROJECTION_FAILED",
       details: { projection: "fickle", index: "owner", key: "b" },
     });
     expect(heard.filter(({ type }) => type === "stopped")).toHaveLength(1);
-    expect(await ledger.projection(account).get("b")).toMatchObject({ balance: 5 });
-    await expectTables(store, [account]); // the other one is held to its fold when its index answers again
-    await append(ledger, "c", opened("c"));
+    expect(await ledger.projection(account).get("b")).toMatchObject({ balance: 1 });
+    await ledger.execute(make("c"));
     await ledger.close();
 
-    fickle.breaks = false;
-    await expectTables(store, [account, fickle.projection]);
+    mend();
+    await expectTables(store, [account, projection]);
     const again = await open(store, options);
-    const after = await again.projection(fickle.projection).find({ index: "owner" });
-    expect([before, after].map(({ documents }) => documents.map(({ key }) => key))).toEqual([["a"], ["a", "b", "c"]]);
-    await expectWhole(again, fickle.projection);
+    const { documents } = await again.projection(projection).find({ index: "owner" });
+    expect(documents.map(({ key }) => key)).toEqual(["a", "b", "c"]);
+    await expectWhole(again, projection);
   });
 
-  test("stops it there too when what others wrote was folded by the same batch", async () => {
+  test("stops it there too when the same batch folded what others wrote", async () => {
     const store = await openStoreOf();
-    const fickle = fickleAccounts();
+    const { projection, options, breakIndex, mend } = fickleProgram();
     const plain = await open(store);
     const heard: Diagnostic[] = [];
-    const onEvent = (event: Diagnostic): number => heard.push(event);
-    const options: LedgerOptions = { projections: [fickle.projection, account], onEvent };
-    const ledger = await open(store, options);
-    await append(ledger, "a", opened("a"));
+    const ledger = await open(store, { ...options, onEvent: (event) => heard.push(event) });
+    await ledger.execute(make("a"));
     await append(plain, "b", opened("b"));
 
-    // The fold asks the index, too: it breaks behind that.
-    const writing = append(ledger, "c", opened("c"), { type: "account.other" });
-    Object.defineProperty(fickle, "breaks", { get: countdown(2) });
-    await writing;
-    expect(heard.filter(({ type }) => type === "stopped")).toHaveLength(1);
-    Object.defineProperty(fickle, "breaks", { value: false });
+    await ledger.execute([make("c"), breakIndex()]);
 
-    await expectTables(store, [account, fickle.projection]);
+    expect(heard.filter(({ type }) => type === "stopped")).toHaveLength(1);
+    mend();
+    await expectTables(store, [account, projection]);
     await ledger.close();
     const again = await open(store, options);
-    await expectWhole(again, fickle.projection);
+    await expectWhole(again, projection);
     await expectWhole(again, account);
   });
-});
 
-describeStores("an index that throws behind a query of the same batch", (_, openStoreOf) => {
-  test("fails the batch, for its table has no place to go on from; nothing is written", async () => {
+  test("fails the batch when a query had documents of that table written: it has no place to go on from", async () => {
     const store = await openStoreOf();
-    const fickle = fickleAccounts();
-    const list = defineCommand("account.list", {
-      reads: [() => ({ all: fickle.projection.find({ index: "owner" }) })],
-      decide: ({ all }) => accept([], all.documents.length),
-    });
-    const broken = defineCommand("account.break", {
-      decide: () => {
-        fickle.breaks = true;
-        return accept([]);
-      },
-    });
-    const options: LedgerOptions = { events, projections: [fickle.projection], commands: [list, broken] };
+    const { projection, options, breakIndex, list, mend } = fickleProgram();
+    const plain = await open(store);
     const ledger = await open(store, options);
-    await append(ledger, "a", opened("a"));
+    await ledger.execute(make("a"));
+    await append(plain, "b", opened("b"));
     const { size } = await ledger.status();
 
-    const calls = [
-      append(ledger, "b", opened("b")),
-      ledger.execute(list(undefined as never)),
-      append(ledger, "c", opened("c")),
-      ledger.execute(broken(undefined as never)),
-    ];
-    for (const each of await Promise.allSettled(calls))
-      expect(each).toMatchObject({ status: "rejected", reason: { code: "PROJECTION_FAILED" } });
+    await expect(ledger.execute([list(), make("c"), breakIndex()])).rejects.toMatchObject({
+      code: "PROJECTION_FAILED",
+      details: { key: "c" },
+    });
 
-    fickle.breaks = false;
+    mend();
     expect((await ledger.status()).size).toBe(size);
-    await expectTables(store, [fickle.projection]);
-    await append(ledger, "b", opened("b"));
-    await expectWhole(ledger, fickle.projection);
+    await expectTables(store, [account, projection]);
+    await ledger.execute(make("c"));
+    await expectWhole(ledger, projection);
   });
 });
-
-/** False so many times, then true. */
-function countdown(count: number): () => boolean {
-  let left = count;
-  return () => left-- <= 0;
-}
