@@ -2,8 +2,17 @@
  *  Invariants: one owner at a time, across processes; each write presents the fence, and one that comes too late moves
  *  nothing; what was acknowledged is on disk before the next batch is read, and is never taken back; the claim is renewed
  *  at half its lease for as long as its owner wants it. Source: decision 0014. */
-import { checkFence, checkHolder, claimOwned, fencedError, isLive, mintToken, renewClaim } from "../kernel/claim.js";
-import type { Fence, Owned } from "../kernel/claim.js";
+import {
+  checkFence,
+  checkHolder,
+  claimOwned,
+  fencedError,
+  hashToken,
+  isLive,
+  mintToken,
+  renewClaim,
+} from "../kernel/claim.js";
+import type { FenceProof, Owned } from "../kernel/claim.js";
 import { LedgerError } from "../kernel/errors.js";
 import type { RandomBytes } from "../kernel/random.js";
 import type { ConsumerRow, Store, StoreHead, StoreReads, StoreTransaction } from "../journal/store.js";
@@ -45,9 +54,9 @@ interface Found {
 export class Consumer {
   private readonly source: ConsumerSource;
   private readonly plan: ConsumerPlan;
-  private readonly token: string;
+  private readonly tokenHash: string;
   private readonly lost: (error: LedgerError) => void;
-  private fence: Fence | null = null;
+  private fence: FenceProof | null = null;
   /** What the row says after its next write. */
   private place: Place = { position: -1, id: null };
   private timer: NodeJS.Timeout | null = null;
@@ -57,7 +66,7 @@ export class Consumer {
   constructor(source: ConsumerSource, plan: ConsumerPlan, lost: (error: LedgerError) => void) {
     this.source = source;
     this.plan = plan;
-    this.token = mintToken(source.randomBytes(32));
+    this.tokenHash = hashToken(mintToken(source.randomBytes(32)));
     this.lost = lost;
   }
 
@@ -67,17 +76,18 @@ export class Consumer {
     const { name, leaseMs, reset } = this.plan;
     const claimed = await this.write(async ({ transaction, head, row, owned, at }) => {
       const { key, incarnation, generation } = owned;
-      const mine = { key, incarnation, generation, token: this.token };
+      const mine = { key, incarnation, generation, tokenHash: this.tokenHash };
       // A commit without an answer was one after all.
       if (row !== null && checkFence(owned, mine, at) === null) return { fence: mine, place: placeOf(row) };
-      const outcome = claimOwned(owned, { holder: this.source.holder, token: this.token, leaseMs, at });
+      const outcome = claimOwned(owned, { holder: this.source.holder, tokenHash: this.tokenHash, leaseMs, at });
       if (outcome.type === "held") return ownerActive(name, outcome);
       const anew = row === null || reset;
       const refused = anew ? null : await unfitError(row, head, transaction, this.source.own.epochs);
       if (refused !== null) return refused;
       const place = anew ? await start(transaction) : placeOf(row);
       if (place instanceof LedgerError) return place;
-      const { claim, fence } = outcome;
+      const { claim } = outcome;
+      const fence = { ...mine, generation: claim.generation };
       await transaction.putConsumer({ name, ...place, incarnation, generation: claim.generation, claim });
       return { fence, place };
     });

@@ -7,7 +7,8 @@
 import { sha256Hex } from "./digest.js";
 import { invalid, LedgerError, limit } from "./errors.js";
 import { generationMax, keyUnitsMax, tokenUnitsMin } from "./limits.js";
-import { parseKey } from "./names.js";
+import { checkMembers, parseInteger } from "./members.js";
+import { parseKey, parseStream } from "./names.js";
 
 /** Who owns something, and until when. @public */
 export interface Claim {
@@ -34,6 +35,14 @@ export interface Fence {
   readonly token: string;
 }
 
+/** A fence as it is checked: the hash of its token stands for it, so that nothing behind the call sees the token. */
+export interface FenceProof {
+  readonly key: string;
+  readonly incarnation: number;
+  readonly generation: number;
+  readonly tokenHash: string;
+}
+
 /** A thing that can be owned, as it is kept: the generation outlives its claims. `incarnation` is the journal's own. */
 export interface Owned {
   readonly key: string;
@@ -44,8 +53,9 @@ export interface Owned {
 }
 
 /** Why a fence is not accepted: it is of another thing, of another incarnation of the journal, of a generation that is not
- *  the current one; its claim was released; it has another token; its claim has expired, reclaimed or not. @public */
-export type FenceReason = "key" | "incarnation" | "generation" | "released" | "token" | "expired";
+ *  the current one; its claim was released; it has another token; its claim has expired, reclaimed or not. `missing`: there
+ *  is a live claim, and no fence was presented. @public */
+export type FenceReason = "missing" | "key" | "incarnation" | "generation" | "released" | "token" | "expired";
 
 /** A fence that is not accepted. */
 export interface Fenced {
@@ -59,7 +69,8 @@ export interface Fenced {
 
 export interface ClaimRequest {
   readonly holder: string;
-  readonly token: string;
+  /** SHA-256 of the token, 64 hex digits. */
+  readonly tokenHash: string;
   readonly leaseMs: number;
   /** Engine time. */
   readonly at: number;
@@ -69,7 +80,6 @@ export type ClaimOutcome =
   | {
       readonly type: "claimed";
       readonly claim: Claim;
-      readonly fence: Fence;
       /** The generation whose claim had expired and is taken over; null when nobody had one. */
       readonly superseded: number | null;
     }
@@ -82,41 +92,43 @@ export function isLive(claim: Claim | null, at: number): boolean {
 }
 
 /** Claims a thing, unless somebody's claim of it is live. A claim from an earlier incarnation runs out like any other. */
-export function claimOwned(owned: Owned, { holder, token, leaseMs, at }: ClaimRequest): ClaimOutcome {
-  const { key, incarnation, claim: previous } = owned;
+export function claimOwned(
+  owned: Omit<Owned, "incarnation">,
+  { holder, tokenHash, leaseMs, at }: ClaimRequest,
+): ClaimOutcome {
+  const { key, claim: previous } = owned;
   if (previous !== null && isLive(previous, at))
     return { type: "held", holder: previous.holder, expiresAt: previous.expiresAt };
   const generation = owned.generation + 1;
   if (generation > generationMax) throw limit(key, "generations", generationMax, generation);
   return {
     type: "claimed",
-    claim: { holder, generation, tokenHash: hashToken(token), acquiredAt: at, expiresAt: at + leaseMs },
-    fence: { key, incarnation, generation, token },
+    claim: { holder, generation, tokenHash, acquiredAt: at, expiresAt: at + leaseMs },
     superseded: previous?.generation ?? null,
   };
 }
 
 /** Why a write under a fence must be refused at that moment; null when it may go on. */
-export function checkFence(owned: Owned, fence: Fence, at: number): Fenced | null {
+export function checkFence(owned: Owned, fence: FenceProof, at: number): Fenced | null {
   const refused = checkHolder(owned, fence);
   if (refused !== null || isLive(owned.claim, at)) return refused;
   return fenced(owned, fence, "expired");
 }
 
 /** Why the last holder may not let go; null when it may, also after its claim has expired, until somebody reclaims. */
-export function checkHolder(owned: Owned, fence: Fence): Fenced | null {
+export function checkHolder(owned: Owned, fence: FenceProof): Fenced | null {
   if (fence.key !== owned.key) return fenced(owned, fence, "key");
   if (fence.incarnation !== owned.incarnation) return fenced(owned, fence, "incarnation");
   if (fence.generation !== owned.generation) return fenced(owned, fence, "generation");
   if (owned.claim === null) return fenced(owned, fence, "released");
-  if (owned.claim.tokenHash !== hashToken(fence.token)) return fenced(owned, fence, "token");
+  if (owned.claim.tokenHash !== fence.tokenHash) return fenced(owned, fence, "token");
   return null;
 }
 
 /** The claim with more time, never with less, or why it cannot be had. */
 export function renewClaim(
   owned: Owned,
-  fence: Fence,
+  fence: FenceProof,
   { leaseMs, at }: { readonly leaseMs: number; readonly at: number },
 ): { readonly type: "renewed"; readonly claim: Claim } | Fenced {
   const refused = checkFence(owned, fence, at);
@@ -141,6 +153,28 @@ export function fencingNumber({ incarnation, generation }: Pick<Fence, "incarnat
   return number;
 }
 
+/** What is kept of a token, and compared: its SHA-256, 64 hex digits. @public */
+export function hashToken(token: string): string {
+  return sha256Hex(token);
+}
+
+/** What of a fence is checked. */
+export function proofOf({ key, incarnation, generation, token }: Fence): FenceProof {
+  return { key, incarnation, generation, tokenHash: hashToken(token) };
+}
+
+/** Parses a fence that a caller presents. Its token is never shown. */
+export function parseFence(value: unknown, path: string): FenceProof {
+  checkMembers(value, path, ["key", "incarnation", "generation", "token"]);
+  const { key, incarnation, generation, token } = value as { readonly [name: string]: unknown }; // any object may have them
+  return {
+    key: parseStream(key, `${path}.key`),
+    incarnation: parseInteger(incarnation, `${path}.incarnation`, 1),
+    generation: parseInteger(generation, `${path}.generation`, 1, generationMax),
+    tokenHash: hashToken(parseToken(token, `${path}.token`)),
+  };
+}
+
 /** A token of 32 random bytes, as text. */
 export function mintToken(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64url");
@@ -160,16 +194,14 @@ export function parseToken(value: unknown, path: string): string {
   });
 }
 
-function hashToken(token: string): string {
-  return sha256Hex(token);
-}
-
-function fenced(owned: Owned, fence: Fence, reason: FenceReason): Fenced {
+function fenced(owned: Owned, fence: FenceProof, reason: FenceReason): Fenced {
   return { type: "fenced", reason, held: owned.generation, offered: fence.generation };
 }
 
 function sayReason(reason: FenceReason, offered: number): string {
   switch (reason) {
+    case "missing":
+      return "no fence";
     case "key":
       return "a fence of something else";
     case "incarnation":

@@ -7,38 +7,45 @@ import {
   claimOwned,
   fencedError,
   fencingNumber,
+  hashToken,
   isLive,
   mintToken,
   parseToken,
   renewClaim,
 } from "../../src/kernel/claim.js";
-import type { Claim, Fence, FenceReason, Owned } from "../../src/kernel/claim.js";
+import type { Claim, FenceProof, FenceReason, Owned } from "../../src/kernel/claim.js";
 import { sha256Hex } from "../../src/kernel/digest.js";
 import { generationMax } from "../../src/kernel/limits.js";
 import { refusalOf } from "./refusal.js";
 
 const free: Owned = { key: "queue/r1", incarnation: 1, generation: 0, claim: null };
 const token = "a token of enough units";
+const tokenHash = hashToken(token);
 
 interface Held {
   readonly owned: Owned;
   readonly claim: Claim;
-  readonly fence: Fence;
+  readonly fence: FenceProof;
 }
 
 function claimed(owned: Owned, at: number, leaseMs = 1_000, holder = "A", ownToken = token): Held {
-  const outcome = claimOwned(owned, { holder, token: ownToken, leaseMs, at });
+  const outcome = claimOwned(owned, { holder, tokenHash: hashToken(ownToken), leaseMs, at });
   if (outcome.type !== "claimed") throw new Error(`must be claimed, found it held by ${outcome.holder}`);
-  const { claim, fence } = outcome;
+  const { claim } = outcome;
+  const fence = {
+    key: owned.key,
+    incarnation: owned.incarnation,
+    generation: claim.generation,
+    tokenHash: claim.tokenHash,
+  };
   return { owned: { ...owned, generation: claim.generation, claim }, claim, fence };
 }
 
 describe("a claim", () => {
   test("raises the generation, keeps the hash of the token and hands out the fence", () => {
-    expect(claimOwned({ ...free, generation: 6 }, { holder: "A", token, leaseMs: 1_000, at: 5_000 })).toEqual({
+    expect(claimOwned({ ...free, generation: 6 }, { holder: "A", tokenHash, leaseMs: 1_000, at: 5_000 })).toEqual({
       type: "claimed",
       claim: { holder: "A", generation: 7, tokenHash: sha256Hex(token), acquiredAt: 5_000, expiresAt: 6_000 },
-      fence: { key: "queue/r1", incarnation: 1, generation: 7, token },
       superseded: null,
     });
   });
@@ -46,7 +53,7 @@ describe("a claim", () => {
   test("is refused while another one is live, also with the holder's own token, and says who has it until when", () => {
     const { owned } = claimed(free, 5_000);
 
-    expect(claimOwned(owned, { holder: "B", token, leaseMs: 1_000, at: 5_999 })).toEqual({
+    expect(claimOwned(owned, { holder: "B", tokenHash, leaseMs: 1_000, at: 5_999 })).toEqual({
       type: "held",
       holder: "A",
       expiresAt: 6_000,
@@ -56,7 +63,7 @@ describe("a claim", () => {
   test("takes over at the very moment of expiry and tells the generation that it superseded", () => {
     const first = claimed(free, 5_000);
 
-    const next = claimOwned(first.owned, { holder: "B", token, leaseMs: 1_000, at: 6_000 });
+    const next = claimOwned(first.owned, { holder: "B", tokenHash, leaseMs: 1_000, at: 6_000 });
 
     expect(next).toMatchObject({ type: "claimed", superseded: 1, claim: { generation: 2, holder: "B" } });
   });
@@ -64,7 +71,7 @@ describe("a claim", () => {
   test("goes on counting when the one before it was released, and supersedes nobody", () => {
     const { owned } = claimed(free, 5_000);
 
-    const next = claimOwned({ ...owned, claim: null }, { holder: "B", token, leaseMs: 1, at: 5_001 });
+    const next = claimOwned({ ...owned, claim: null }, { holder: "B", tokenHash, leaseMs: 1, at: 5_001 });
 
     expect(next).toMatchObject({ type: "claimed", superseded: null, claim: { generation: 2 } });
   });
@@ -72,17 +79,17 @@ describe("a claim", () => {
   test("from before a restore is in the way until it has expired", () => {
     const restored = { ...claimed(free, 5_000).owned, incarnation: 2 };
 
-    expect(claimOwned(restored, { holder: "B", token, leaseMs: 1, at: 5_500 })).toMatchObject({ type: "held" });
-    expect(claimOwned(restored, { holder: "B", token, leaseMs: 1, at: 6_000 })).toMatchObject({
+    expect(claimOwned(restored, { holder: "B", tokenHash, leaseMs: 1, at: 5_500 })).toMatchObject({ type: "held" });
+    expect(claimOwned(restored, { holder: "B", tokenHash, leaseMs: 1, at: 6_000 })).toMatchObject({
       type: "claimed",
-      fence: { incarnation: 2, generation: 2 },
+      claim: { generation: 2 },
     });
   });
 
   test("is refused when the generations are used up", () => {
     const worn = { ...free, generation: generationMax };
 
-    expect(refusalOf(() => claimOwned(worn, { holder: "A", token, leaseMs: 1, at: 0 }))).toMatchObject({
+    expect(refusalOf(() => claimOwned(worn, { holder: "A", tokenHash, leaseMs: 1, at: 0 }))).toMatchObject({
       code: "LIMIT_EXCEEDED",
     });
   });
@@ -108,8 +115,8 @@ describe("a fence", () => {
     expect(checkFence(owned, fence, 5_999)).toBeNull();
   });
 
-  test.each<[FenceReason, string, Owned, Fence, number]>([
-    ["token", "has another token", owned, { ...fence, token: "another token of enough units" }, 5_500],
+  test.each<[FenceReason, string, Owned, FenceProof, number]>([
+    ["token", "has another token", owned, { ...fence, tokenHash: hashToken("another token of enough units") }, 5_500],
     ["generation", "is of an earlier generation", owned, { ...fence, generation: 2 }, 5_500],
     ["generation", "is of a generation that nobody claimed", owned, { ...fence, generation: 4 }, 5_500],
     ["incarnation", "is from before a restore", { ...owned, incarnation: 2 }, fence, 5_500],
@@ -252,8 +259,8 @@ describe("in any history", () => {
       fc.property(histories, fc.boolean(), (history, oneToken) => {
         let owned: Owned = free;
         let at = 1_000;
-        const fences: (Fence | undefined)[] = [];
-        const issued: { readonly fence: Fence; readonly who: number }[] = [];
+        const fences: (FenceProof | undefined)[] = [];
+        const issued: { readonly fence: FenceProof; readonly who: number }[] = [];
         let owner: { readonly who: number; readonly generation: number; expiresAt: number } | null = null;
         let incarnation = 1;
         const holds = (each: number): boolean =>
@@ -272,7 +279,12 @@ describe("in any history", () => {
           if (step.type === "claim") {
             // One token for all, and again and again: what tells them apart is the generation.
             const own = oneToken ? token : mintToken(new Uint8Array(32).fill(issued.length));
-            const outcome = claimOwned(owned, { holder: `${step.who}`, token: own, leaseMs: step.leaseMs, at });
+            const outcome = claimOwned(owned, {
+              holder: `${step.who}`,
+              tokenHash: hashToken(own),
+              leaseMs: step.leaseMs,
+              at,
+            });
             expect(outcome.type).toBe(live ? "held" : "claimed");
             if (outcome.type === "held") {
               expect(outcome).toMatchObject({ holder: `${owner?.who}`, expiresAt: owner?.expiresAt });
@@ -282,8 +294,10 @@ describe("in any history", () => {
             expect(outcome.claim.generation).toBe(issued.length + 1);
             owned = { ...owned, generation: outcome.claim.generation, claim: outcome.claim };
             owner = { who: step.who, generation: outcome.claim.generation, expiresAt: at + step.leaseMs };
-            fences[step.who] = outcome.fence;
-            issued.push({ fence: outcome.fence, who: step.who });
+            const { generation } = outcome.claim;
+            const given = { key: owned.key, incarnation, generation, tokenHash: hashToken(own) };
+            fences[step.who] = given;
+            issued.push({ fence: given, who: step.who });
           } else if (fence !== undefined && step.type === "renew") {
             const outcome = renewClaim(owned, fence, { leaseMs: step.leaseMs, at });
             expect(outcome.type).toBe(live && holds(step.who) ? "renewed" : "fenced");
