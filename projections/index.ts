@@ -19,5 +19,8 @@ export { indexKey, keyOfIndexKey } from "./index-key.js";
 export type { IndexTuple } from "./index-key.js";
 export { applyPatches } from "./patches.js";
 export type { DocumentPatch } from "./patches.js";
+export { queue } from "./queue.js";
+export type { QueueItem, QueueStatus } from "./queue.js";
+export type { OwnedDocument } from "./owned.js";
 export { replay } from "./replay.js";
 export type { Replay } from "./replay.js";

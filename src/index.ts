@@ -4,6 +4,18 @@ export { verifyWorkers } from "./verify-workers.js";
 export { Ledger } from "./api/ledger.js";
 export type { LedgerVerifyOptions } from "./api/ledger.js";
 export { PastLedger } from "./api/past-ledger.js";
+export { Queue } from "./api/queue.js";
+export type {
+  ClaimNextOptions,
+  ClaimOptions,
+  LetGoOptions,
+  ListedClaim,
+  NewQueueItem,
+  QueueEntry,
+  QueueListOptions,
+  RequeueOptions,
+  Time,
+} from "./api/queue.js";
 export { canonicalize } from "./kernel/canonical.js";
 export type { JsonObject, JsonValue } from "./kernel/canonical.js";
 export { systemClock } from "./kernel/clock.js";
@@ -15,8 +27,21 @@ export type { Accepted, CommandAnswer, CommandEvent, Refused, RefuseOptions } fr
 export type { CommandContext } from "./commands/context.js";
 export { defineCommand } from "./commands/define-command.js";
 export type { Command, CommandDefinition, CommandMaker, CommandOptions, ResultOf } from "./commands/define-command.js";
+export { queueCommands } from "./commands/queue.js";
+export type { ClaimedItem, EnqueuedClaim, QueueCommands, Renewed, Requeued } from "./commands/queue.js";
+export type {
+  ClaimNextInput,
+  ClaimWish,
+  CompleteInput,
+  EnqueueInput,
+  ParkInput,
+  ReleaseInput,
+  RenewInput,
+  RequestCancelInput,
+  RequeueInput,
+} from "./commands/queue-input.js";
 export { contentSalt } from "./commands/read.js";
-export type { CommandRead, ContentRead, Found, FoundBy, FoundContent, Stage } from "./commands/read.js";
+export type { CommandRead, ContentRead, Found, FoundBy, FoundContent, Moment, Stage } from "./commands/read.js";
 export { Content, content, contentDigest } from "./journal/content.js";
 export type { ContentReference, ContentValue } from "./journal/content.js";
 export { defineEvents } from "./journal/define-events.js";
@@ -56,7 +81,8 @@ export type {
   StreamHead,
   TreeNode,
 } from "./journal/store.js";
-export type { Claim } from "./kernel/claim.js";
+export { fencingNumber, hashToken } from "./kernel/claim.js";
+export type { Claim, Fence, FenceProof, FenceReason } from "./kernel/claim.js";
 export type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "./engine/checkpoints.js";
 export type { Executed, ExecuteListResult, ExecuteOptions, ExecuteResult, Told } from "./engine/execution.js";
 export type { ProjectionReader, ProjectionReadOptions } from "./engine/projector/reads.js";

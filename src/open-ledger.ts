@@ -3,11 +3,13 @@ import { hostname } from "node:os";
 import { Ledger } from "./api/ledger.js";
 import { Areas } from "./engine/areas.js";
 import { Commands } from "./engine/commands.js";
+import { builtInCommands } from "./commands/built-in.js";
 import { Engine } from "./engine/engine.js";
 import { journalExists, readGenesis } from "./engine/genesis.js";
 import { checkKeyName, loadSigner } from "./engine/keys.js";
 import { Catalogue } from "./engine/projector/catalogue.js";
 import type { Diagnostic, LedgerOptions } from "./engine/types.js";
+import { builtInEvents } from "./journal/events/built-in.js";
 import { parseCheckpoint } from "./journal/checkpoint.js";
 import { randomBytes } from "./kernel/random.js";
 import type { RawReader } from "./journal/raw-reader.js";
@@ -54,9 +56,9 @@ const optionNames = [
  *  `expectAtLeast` says; `KEY_UNSAFE`: a key file that others can read, or that lies beside the ledger. After any of them not a byte was changed. @public */
 export async function openLedger(location: string | Store, options: LedgerOptions = {}): Promise<Ledger> {
   checkOptions(options);
-  const areas = new Areas(options.events ?? [], options.strict ?? false);
+  const areas = new Areas([...builtInEvents, ...(options.events ?? [])], options.strict ?? false);
   const catalogue = new Catalogue(options.projections ?? []);
-  const commands = new Commands(options.commands ?? [], areas);
+  const commands = new Commands(builtInCommands, options.commands ?? [], areas);
   const onEvent = guarded(options.onEvent);
   const busyTimeoutMs = options.busyTimeoutMs ?? busyTimeoutMsDefault;
   const ownsStore = typeof location === "string";

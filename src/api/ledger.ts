@@ -29,6 +29,7 @@ import type {
 import { verifyOptionNames } from "../forensic/options.js";
 import { verify } from "../forensic/verify.js";
 import { PastLedger } from "./past-ledger.js";
+import { Queue } from "./queue.js";
 import type { StartRangeWorkers } from "../forensic/ranges.js";
 import type { VerifyOptions, VerifyReport } from "../forensic/verify.js";
 
@@ -44,12 +45,15 @@ const ownVerifyOptionNames = verifyOptionNames.filter((name) => name !== "projec
 
 /** An open ledger: append, read, verify. Made by `openLedger`. @public */
 export class Ledger {
+  /** The run queue: who works on which run. */
+  readonly queue: Queue;
   private readonly engine: Engine;
   private readonly startWorkers: ((count: number) => StartRangeWorkers) | null;
 
   /** `startWorkers`: null where no thread can read what is stored. @internal */
   constructor(engine: Engine, startWorkers: ((count: number) => StartRangeWorkers) | null) {
     this.engine = engine;
+    this.queue = new Queue(engine);
     this.startWorkers = startWorkers;
   }
 

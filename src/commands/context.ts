@@ -1,4 +1,5 @@
 /** What a command knows beside its input and what it has read: engine time, who calls, and what is minted for it. */
+import type { FenceProof } from "../kernel/claim.js";
 import { invalid } from "../kernel/errors.js";
 import { ContentValue, contentDigest, isContentReference, toContent } from "../journal/content.js";
 import type { ContentReference } from "../journal/content.js";
@@ -13,6 +14,10 @@ export interface CommandContext {
   /** Whose id that is. */
   readonly client: string;
   readonly actor: string | null;
+  /** That of the journal: what is claimed now is claimed in it. */
+  readonly incarnation: number;
+  /** The fence that the call presents, which was live when the command was decided; null when it presents none. */
+  readonly fence: FenceProof | null;
   /** A new id, 26 base32 characters: the same again when the command must be decided again. */
   newId(): string;
   /** Marks a value as content, as `content()` does. */
@@ -28,18 +33,31 @@ export interface ContextParts {
   readonly id: string | null;
   readonly client: string;
   readonly actor: string | null;
+  readonly incarnation: number;
+  readonly fence: FenceProof | null;
   readonly mint: Mint;
   /** The salts that were read, by the number of their content; null: erased, or not of this journal. */
   readonly salts: ReadonlyMap<number, { readonly digest: string; readonly salt: Uint8Array } | null>;
 }
 
 /** The context of one command that is decided once. */
-export function commandContext({ at, id, client, actor, mint, salts }: ContextParts): CommandContext {
+export function commandContext({
+  at,
+  id,
+  client,
+  actor,
+  incarnation,
+  fence,
+  mint,
+  salts,
+}: ContextParts): CommandContext {
   return Object.freeze({
     at,
     id,
     client,
     actor,
+    incarnation,
+    fence,
     newId: () => mint.id(),
     content: (value: unknown, media?: string) => toContent(value, "content", media),
     sameContent(reference: ContentReference, value: unknown, media?: string): boolean {

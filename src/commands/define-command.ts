@@ -2,13 +2,13 @@
  *  the context. Source: design section 6, decision 0019. */
 import { types } from "node:util";
 import { invalid } from "../kernel/errors.js";
-import { checkMembers, isList } from "../kernel/members.js";
+import { checkBoolean, checkMembers, isList } from "../kernel/members.js";
 import { areaOf, parseArea, parseCommandName } from "../kernel/names.js";
 import { parserOf } from "../journal/schema.js";
 import type { StandardSchema } from "../journal/schema.js";
 import type { Accepted, CommandAnswer } from "./answer.js";
 import type { CommandContext } from "./context.js";
-import type { Found, Stage } from "./read.js";
+import type { Found, Moment, Stage } from "./read.js";
 
 // oxlint-disable-next-line typescript/no-generated-empty-object-type -- a stage that is not there finds nothing
 type NoReads = Readonly<Record<never, never>>;
@@ -26,16 +26,20 @@ export interface CommandOptions<
 > {
   /** The areas whose events it writes. Default: the area of its name. */
   readonly areas?: readonly string[];
+  /** Is the fence of the last holder accepted after its claim has expired, until somebody reclaims? For commands that only let
+   *  go of something. Default false. */
+  readonly lateFence?: boolean;
   /** Checks the input and may shape it: a Standard Schema, or a function that returns the input or throws. It must be
    *  synchronous. */
   readonly parse?: StandardSchema<Given, Input> | ((input: Given) => Input);
-  /** One to five stages: functions that say what to read, each of which sees what the earlier ones found. Pure. */
+  /** One to five stages: functions that say what to read, each of which sees what the earlier ones found, and what time it
+   *  is. Pure. */
   readonly reads?: readonly [
-    first: (input: Input) => First,
-    second?: (input: Input, found: Found<First>) => Second,
-    third?: (input: Input, found: Found<First> & Found<Second>) => Third,
-    fourth?: (input: Input, found: Found<First> & Found<Second> & Found<Third>) => Fourth,
-    fifth?: (input: Input, found: Found<First> & Found<Second> & Found<Third> & Found<Fourth>) => Fifth,
+    first: (input: Input, found: NoReads, moment: Moment) => First,
+    second?: (input: Input, found: Found<First>, moment: Moment) => Second,
+    third?: (input: Input, found: Found<First> & Found<Second>, moment: Moment) => Third,
+    fourth?: (input: Input, found: Found<First> & Found<Second> & Found<Third>, moment: Moment) => Fourth,
+    fifth?: (input: Input, found: Found<First> & Found<Second> & Found<Third> & Found<Fourth>, moment: Moment) => Fifth,
   ];
   /** Returns `accept(events, result)` or `refuse(code, details)`. Pure and synchronous: no clock, no randomness, nothing but
    *  its arguments, for it may be asked again. An exception is the caller's, as it is. */
@@ -51,8 +55,9 @@ export interface CommandDefinition {
   readonly name: string;
   /** The areas whose events it writes. */
   readonly areas: readonly string[];
+  readonly lateFence: boolean;
   readonly parse: (input: unknown) => unknown;
-  readonly reads: readonly ((input: never, found: never) => Stage)[];
+  readonly reads: readonly ((input: never, found: never, moment: Moment) => Stage)[];
   readonly decide: (found: never, input: never, context: CommandContext) => CommandAnswer;
 }
 
@@ -91,7 +96,7 @@ export class Command<Result = unknown> {
   }
 }
 
-const optionNames = ["areas", "parse", "reads", "decide"];
+const optionNames = ["areas", "lateFence", "parse", "reads", "decide"];
 const stagesMax = 5;
 const definitions = new WeakSet<object>();
 
@@ -113,7 +118,8 @@ export function defineCommand<
 ): CommandMaker<Given, Input, Answer, Found<First> & Found<Second> & Found<Third> & Found<Fourth> & Found<Fifth>> {
   parseCommandName(name, "command name");
   checkMembers(options, `command ${name}`, optionNames);
-  const { areas, parse, reads = [], decide } = options;
+  const { areas, lateFence = false, parse, reads = [], decide } = options;
+  checkBoolean(lateFence, `${name} lateFence`);
   checkFunction(decide, `${name} decide`);
   if (!isList(reads) || reads.length > stagesMax)
     throw invalid(`${name} reads`, `a list of at most ${stagesMax} functions`, isList(reads) ? reads.length : reads);
@@ -124,6 +130,7 @@ export function defineCommand<
   const definition = Object.defineProperties(make, {
     name: { value: name, enumerable: true },
     areas: { value: parseAreas(areas, name), enumerable: true },
+    lateFence: { value: lateFence, enumerable: true },
     parse: { value: parserOf(parse, { name, what: "input" }), enumerable: true },
     reads: { value: Object.freeze([...reads]), enumerable: true },
     decide: { value: decide, enumerable: true },

@@ -8,6 +8,12 @@ import { isContentReference } from "../journal/content.js";
 import type { ContentReference } from "../journal/content.js";
 import type { DocumentRead, FoundDocuments, QueryRead } from "../../projections/define-projection.js";
 
+/** What a stage of reads knows beside the input and what was found. @public */
+export interface Moment {
+  /** Engine time, ms since the epoch: that of the events that the command will accept with. */
+  readonly at: number;
+}
+
 /** The wish to compare a content with a value, by `context.sameContent`. @public */
 export interface ContentRead {
   readonly read: "content";

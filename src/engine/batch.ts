@@ -23,6 +23,8 @@ export interface BatchStart {
   readonly head: StoreHead | null;
   readonly time: TimeState | null;
   readonly areas: Areas;
+  /** The incarnation of the journal. */
+  readonly incarnation: number;
   readonly clock: Clock;
   readonly acceptClockStep: boolean;
 }
@@ -36,6 +38,7 @@ export class Batch implements TxGround {
   readonly heads: Map<string, StreamHead> = new Map();
   /** Contents to be emptied, and the positions of the entries that say so. */
   readonly erasures: { readonly numbers: readonly number[]; readonly position: number }[] = [];
+  readonly incarnation: number;
   time: TimeState | null;
   private readonly start: BatchStart;
   private readonly byPlain = new Map<string, ContentRow>();
@@ -47,6 +50,7 @@ export class Batch implements TxGround {
     this.start = start;
     this.known = start.known;
     this.documents = start.documents;
+    this.incarnation = start.incarnation;
     this.time = start.time;
     this.position = start.head === null ? 0 : start.head.seq + 1;
     this.headId = start.head?.id ?? "0".repeat(64);

@@ -48,7 +48,9 @@ export class ReceiptOfCall implements CallReceipt {
   }
 
   event(outcome: AcceptedCall | RefusedCall, mint: Mint): PreparedEvent {
-    const { client, labels } = this.call;
+    const { client } = this.call;
+    // A receipt is no write of the holder's: that of a refused fence would be one without its claim.
+    const labels = { ...this.call.labels, fence: undefined };
     const stream = receiptStream(client);
     const salt = pendingSalt(mint.salt(), mint.salt());
     const data = {

@@ -159,6 +159,7 @@ function keyChange(key: string, revision: number): PreparedAppend {
     touched: [stream],
     lookups: null,
     cause: undefined,
+    fence: null,
     weight: key.length,
   };
 }

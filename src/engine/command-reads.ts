@@ -28,11 +28,12 @@ export interface ReadGround {
 /** Reads all stages. What is thrown refuses the command, but for a `StoreFailure`. */
 export async function readAll({ definition, input, path }: PreparedCommand, ground: ReadGround): Promise<FoundAll> {
   const salts = new Map<number, { readonly digest: string; readonly salt: Uint8Array } | null>();
+  const moment = Object.freeze({ at: ground.tx.at });
   let found: Readonly<Record<string, unknown>> = Object.freeze({});
   for (const [index, stage] of definition.reads.entries()) {
     const at = `${path} reads[${index}]`;
     // What a stage takes is what the stages before it found: the types of the definition say so.
-    const wishes = parseStage(stage(input as never, found as never), at);
+    const wishes = parseStage(stage(input as never, found as never, moment), at);
     const next: Record<string, unknown> = { ...found };
     for (const [name, wish] of wishes) {
       if (Object.hasOwn(found, name)) throw invalid(`${at}.${name}`, "a name that no earlier stage has", name);

@@ -8,7 +8,8 @@ import type { Areas } from "./areas.js";
 export class Commands {
   private readonly definitions = new Map<string, CommandDefinition>();
 
-  constructor(definitions: unknown, areas: Areas) {
+  constructor(builtIn: readonly CommandDefinition[], definitions: unknown, areas: Areas) {
+    for (const definition of builtIn) this.definitions.set(definition.name, definition);
     if (!isList(definitions))
       throw invalid("options.commands", "a list of commands made by defineCommand", definitions);
     for (const [index, definition] of definitions.entries()) {

@@ -1,5 +1,6 @@
 /** The engine: the only place that sequences effects. It owns the writer and the readings over one store.
  *  Invariant: no read creates, migrates or repairs anything. */
+import { mintToken } from "../kernel/claim.js";
 import { LedgerError } from "../kernel/errors.js";
 import type { Clock } from "../kernel/clock.js";
 import type { AnyProjection, Projection } from "../../projections/define-projection.js";
@@ -27,6 +28,8 @@ import { consumerStatus } from "./consumer.js";
 import { checkKeyName } from "./keys.js";
 import { Erasing, prepareErasure } from "./erase.js";
 import { journalExists, openJournal, readGenesis } from "./genesis.js";
+import { LeaseTime, momentBehind } from "./lease-time.js";
+import type { Moment } from "./lease-time.js";
 import { OwnEvents } from "./own-events.js";
 import { Builds } from "./projector/builds.js";
 import type { Catalogue } from "./projector/catalogue.js";
@@ -106,6 +109,8 @@ export class Engine {
   private readonly writer: Writer;
   private readonly subscriptions: Subscriptions;
   private readonly opened: JournalOpened;
+  private readonly own: OwnEvents;
+  private readonly leaseTime: LeaseTime;
   private readonly checkpoints: Checkpoints;
   private readonly proofs: Proofs;
   private readonly projector: Projector;
@@ -119,6 +124,8 @@ export class Engine {
     this.options = options;
     this.opened = opened;
     const own = new OwnEvents(opened);
+    this.own = own;
+    this.leaseTime = new LeaseTime(options.clock);
     this.subscriptions = new Subscriptions({ ...options, own });
     const onEvent = (event: Diagnostic): void => {
       if (event.type === "committed") {
@@ -186,13 +193,18 @@ export class Engine {
 
   /** A command that reads a table that is behind is decided when it was brought up. */
   private async carryOut(call: PreparedCall, receipt: ReceiptOfCall | null): Promise<CallAnswer> {
+    const { areas, dedupe } = this.options;
+    return this.whenReady((unready) =>
+      this.writer.submit<CallAnswer>((settle) => new QueuedCommands(call, { areas, dedupe, unready }, receipt, settle)),
+    );
+  }
+
+  /** Asks again when what it needs was brought up. */
+  private async whenReady<Answer>(ask: (unready: Set<AnyProjection>) => Promise<Answer>): Promise<Answer> {
     for (;;) {
-      const { areas, dedupe } = this.options;
       const unready = new Set<AnyProjection>();
       try {
-        return await this.writer.submit<CallAnswer>(
-          (settle) => new QueuedCommands(call, { areas, dedupe, unready }, receipt, settle),
-        );
+        return await ask(unready);
       } catch (error) {
         const building = unready.size === 0 ? undefined : this.builds.ready([...unready], call.signal);
         if (building === undefined) throw error;
@@ -265,6 +277,16 @@ export class Engine {
         checkOpen: () => this.checkOpen(),
       });
     });
+  }
+
+  /** A token for a claim. */
+  token(): string {
+    return mintToken(this.options.randomBytes(32));
+  }
+
+  /** Engine time and the incarnation behind the head, without writing anything. */
+  moment(): Promise<Moment> {
+    return this.run(() => withSnapshot(this.options.store, (reads) => momentBehind(reads, this.own, this.leaseTime)));
   }
 
   /** What became of the call that carried an id. */
@@ -366,7 +388,9 @@ export class Engine {
   }
 
   private submit(append: PreparedAppend, signal: AbortSignal | undefined): Promise<AppendResult> {
-    return this.writer.submit<AppendResult>((settle) => new QueuedAppend(append, signal, settle));
+    return this.whenReady((unready) =>
+      this.writer.submit<AppendResult>((settle) => new QueuedAppend(append, signal, unready, settle)),
+    );
   }
 
   private checkOpen(): void {

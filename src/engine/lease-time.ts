@@ -2,7 +2,9 @@
  *  leases run on while nothing is written, also in a journal that is ahead of the clock: there at the speed of this process,
  *  from when it first looked. Source: design section 8. */
 import type { Clock } from "../kernel/clock.js";
-import type { StoreHead } from "../journal/store.js";
+import { LedgerError } from "../kernel/errors.js";
+import type { StoreHead, StoreReads } from "../journal/store.js";
+import type { OwnEvents } from "./own-events.js";
 import { nextTime } from "./time.js";
 
 export class LeaseTime {
@@ -25,4 +27,19 @@ export class LeaseTime {
     const previous = { at: head.at, clock: head.at - head.skew, seen: this.seen, own: false };
     return nextTime(previous, reading, true).at;
   }
+}
+
+/** Now, as the next event would see it. */
+export interface Moment {
+  /** Engine time, ms since the epoch. */
+  readonly at: number;
+  readonly incarnation: number;
+}
+
+/** The moment behind the head that a snapshot shows. */
+export async function momentBehind(reads: StoreReads, own: OwnEvents, time: LeaseTime): Promise<Moment> {
+  const head = await reads.head();
+  if (head === null) throw new LedgerError("STORE_DAMAGED", "the journal must have its first entry, found none");
+  await own.readOn(reads);
+  return { at: time.at(head), incarnation: own.epochs.incarnationOf(head.seq + 1) };
 }

@@ -1,6 +1,7 @@
 /** Turns an execution into what the writer needs, at the moment of the call and outside the write lock: options checked,
  *  inputs redacted, parsed, copied and frozen. Invariant: after this the caller may change its objects. */
 import { writeCanonical } from "../kernel/canonical.js";
+import type { FenceProof } from "../kernel/claim.js";
 import { invalid, limit } from "../kernel/errors.js";
 import { commandsPerListMax, inputUnitsMax } from "../kernel/limits.js";
 import { checkMembers, checkSignal, isList } from "../kernel/members.js";
@@ -12,6 +13,7 @@ import type { RandomBytes } from "../kernel/random.js";
 import type { Command, CommandDefinition } from "../commands/define-command.js";
 import type { Commands } from "./commands.js";
 import type { ExecuteOptions } from "./execution.js";
+import { markOf, parseFenceOption } from "./fence-option.js";
 import { frozenCopy } from "./frozen-copy.js";
 import type { Needs } from "./known.js";
 import { needsOf } from "./prepare.js";
@@ -43,6 +45,8 @@ export interface PreparedCall extends Needs {
   readonly labels: EntryLabels;
   readonly requirements: readonly Requirement[];
   readonly cause: EventReference | undefined;
+  /** The fence that it presents; null: none. */
+  readonly fence: FenceProof | null;
   readonly signal: AbortSignal | undefined;
   /** Random bytes from which everything comes that is minted for it. */
   readonly seed: Uint8Array;
@@ -55,7 +59,7 @@ export interface PreparingCommands {
   readonly redact: Redact | undefined;
 }
 
-const optionNames = ["id", "client", "actor", "cause", "correlation", "meta", "require", "signal"];
+const optionNames = ["id", "client", "actor", "cause", "correlation", "meta", "require", "fence", "signal"];
 const seedBytes = 32;
 /** What the entry and the salt of a receipt weigh in the queue. */
 const receiptWeight = 1_000;
@@ -71,7 +75,8 @@ export function prepareCommands(
   const id = options.id === undefined ? null : parseCommandId(options.id, "options.id");
   const client = options.client === undefined ? clientDefault : parseClient(options.client, "options.client");
   const cause = parseCause(options.cause);
-  const labels = parseLabels(options, { cause: cause?.id, command: id ?? undefined }, redact);
+  const fence = parseFenceOption(options.fence);
+  const labels = parseLabels(options, { cause: cause?.id, command: id ?? undefined, fence: markOf(fence) }, redact);
   const requirements = parseRequire(options.require);
   const list = isList(wishes);
   if (list && wishes.length === 0) throw invalid("commands", "a list of at least one command", "none");
@@ -92,6 +97,7 @@ export function prepareCommands(
     touched,
     lookups,
     cause,
+    fence,
     signal: options.signal,
     seed: randomBytes(seedBytes),
     weight: prepared.reduce((sum, command) => sum + weigh(command), id === null ? 0 : receiptWeight),

@@ -98,15 +98,20 @@ export function prepareEvent(
   return { stream, type, version, labels, path, template, segments, contents, references };
 }
 
-/** An event on the journal's own stream. */
-export function ownEvent(type: string, data: object, labels: EntryLabels): PreparedEvent {
+/** An event of the engine's own, as a rule on the journal's own stream. */
+export function ownEvent(
+  type: string,
+  data: object,
+  labels: EntryLabels,
+  stream: string = journalStream,
+): PreparedEvent {
   return {
-    stream: journalStream,
+    stream,
     type,
     version: 1,
     labels,
     path: "entry",
-    template: entryTemplate(journalStream, type, 1, labels),
+    template: entryTemplate(stream, type, 1, labels),
     segments: [canonicalize(data)],
     contents: [],
     references: [],

@@ -49,13 +49,13 @@ export function parseCause(cause: unknown): EventReference | undefined {
 /** Parses the labels of the options, and adds those that were parsed already. */
 export function parseLabels(
   options: AppendLabels,
-  { cause, command }: Pick<EntryLabels, "cause" | "command">,
+  { cause, command, fence }: Pick<EntryLabels, "cause" | "command" | "fence">,
   redact: Redact | undefined,
 ): EntryLabels {
   const actor = redactLabel(redact, options.actor, { kind: "actor", path: "options.actor" });
   const corr = redactLabel(redact, options.correlation, { kind: "correlation", path: "options.correlation" });
   const meta = redactLabel(redact, options.meta, { kind: "meta", path: "options.meta" });
-  const labels = { actor, command, cause, corr, meta: isEmpty(meta) ? undefined : meta };
+  const labels = { actor, command, cause, corr, fence, meta: isEmpty(meta) ? undefined : meta };
   try {
     checkLabels(labels);
   } catch (problem) {

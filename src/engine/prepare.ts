@@ -1,10 +1,12 @@
 /** Turns what a caller gave into what the writer needs, at the moment of the call and outside the write lock.
  *  Invariant: after this the caller may change its objects; nothing of them is looked at again. */
+import type { FenceProof } from "../kernel/claim.js";
 import { isDigest } from "../kernel/digest.js";
 import { invalid, limit } from "../kernel/errors.js";
 import { entriesPerTxMax } from "../kernel/limits.js";
 import { checkMembers, checkSignal, isList } from "../kernel/members.js";
 import { parseStream } from "../kernel/names.js";
+import { markOf, parseFenceOption } from "./fence-option.js";
 import type { Needs } from "./known.js";
 import { prepareEvent, weigh } from "./prepare-event.js";
 import type { PreparedEvent, Preparing } from "./prepare-event.js";
@@ -18,11 +20,13 @@ export interface PreparedAppend extends Needs {
   readonly events: readonly PreparedEvent[];
   readonly requirements: readonly Requirement[];
   readonly cause: EventReference | undefined;
+  /** The fence that it presents; null: none. */
+  readonly fence: FenceProof | null;
   /** What it weighs in the queue, in bytes or more. */
   readonly weight: number;
 }
 
-const optionNames = ["expected", "require", "signal", "actor", "cause", "correlation", "meta"];
+const optionNames = ["expected", "require", "fence", "signal", "actor", "cause", "correlation", "meta"];
 const partNames = ["stream", "events", "expected"];
 const eventNames = ["type", "data"];
 
@@ -35,7 +39,8 @@ export function prepareAppend(
   checkMembers(options, "options", optionNames);
   checkSignal(options.signal, "options.signal");
   const cause = parseCause(options.cause);
-  const labels = parseLabels(options, { cause: cause?.id }, preparing.redact);
+  const fence = parseFenceOption(options.fence);
+  const labels = parseLabels(options, { cause: cause?.id, fence: markOf(fence) }, preparing.redact);
   const single = parts.length === 1;
   const streams: string[] = [];
   const events: PreparedEvent[] = [];
@@ -71,6 +76,7 @@ export function prepareAppend(
     requirements,
     ...needsOf(streams, events, requirements, cause),
     cause,
+    fence,
     weight: events.reduce((sum, event) => sum + weigh(event), 0),
   };
 }

@@ -1,7 +1,11 @@
 import { invariant } from "../kernel/errors.js";
+import type { FenceProof } from "../kernel/claim.js";
 import { systemClock } from "../kernel/clock.js";
+import type { AnyProjection } from "../../projections/define-projection.js";
 import type { Batch } from "./batch.js";
 import type { PreparedAppend } from "./prepare.js";
+import { recordRefusal, refusalOfFence } from "./fences.js";
+import { StoreFailure } from "./store-failure.js";
 import { isDamagedDocument } from "./projector/stored-document.js";
 import type { Decided, Queued, Settle } from "./queue.js";
 import type { Tx, Written } from "./tx.js";
@@ -13,11 +17,19 @@ export class QueuedAppend implements Queued {
   readonly submittedAt: number = systemClock.monotonic();
   readonly signal: AbortSignal | undefined;
   private readonly append: PreparedAppend;
+  private readonly unready: Set<AnyProjection>;
   private readonly settle: Settle<AppendResult>;
 
-  constructor(append: PreparedAppend, signal: AbortSignal | undefined, settle: Settle<AppendResult>) {
+  /** `unready` is given the projection that its fence needs, when its table is behind. */
+  constructor(
+    append: PreparedAppend,
+    signal: AbortSignal | undefined,
+    unready: Set<AnyProjection>,
+    settle: Settle<AppendResult>,
+  ) {
     this.append = append;
     this.signal = signal;
+    this.unready = unready;
     this.settle = settle;
   }
 
@@ -32,11 +44,37 @@ export class QueuedAppend implements Queued {
   /** Most appends need no read, and then nothing waits between one decision and the next. */
   decide(batch: Batch): Promise<Decided> | Decided {
     const loading = batch.known.load(this.append);
+    const { fence } = this.append;
+    if (fence !== null) return this.decideFenced(fence, loading, batch);
     return loading === undefined ? this.stage(batch) : loading.then(() => this.stage(batch));
   }
 
   reject(error: unknown): void {
     this.settle.reject(error);
+  }
+
+  private async decideFenced(fence: FenceProof, loading: Promise<void> | undefined, batch: Batch): Promise<Decided> {
+    await loading;
+    const refused = await this.refuse(fence, batch);
+    return refused ?? this.stage(batch);
+  }
+
+  /** What its fence refuses, with the record of it; null when the fence is good. */
+  private async refuse(fence: FenceProof, batch: Batch): Promise<Decided | null> {
+    const { unready } = this;
+    try {
+      const refused = await refusalOfFence(fence, false, { batch, tx: batch.open(), unready });
+      if (refused === null) return null;
+      const { error, reason } = refused;
+      if (reason === null) return { error };
+      const tx = batch.open();
+      await recordRefusal(fence, { command: "append", reason }, { batch, tx, unready });
+      if (tx.count === 0) return { error };
+      return { staged: { count: tx.seal().rows.length, answer: () => this.settle.reject(error) } };
+    } catch (error) {
+      if (error instanceof StoreFailure) throw error.cause;
+      return { error };
+    }
   }
 
   private stage(batch: Batch): Promise<Decided> | Decided {

@@ -3,6 +3,7 @@
  *  it mints the same things. */
 import { canonicalText } from "../kernel/canonical.js";
 import { systemClock } from "../kernel/clock.js";
+import type { FenceProof, FenceReason } from "../kernel/claim.js";
 import { LedgerError } from "../kernel/errors.js";
 import { resultBytesMax } from "../kernel/limits.js";
 import type { JsonObject } from "../kernel/canonical.js";
@@ -17,6 +18,8 @@ import { prepareCommandEvents } from "./command-events.js";
 import type { CommandPreparing } from "./command-events.js";
 import { resultText, tooLarge } from "./command-result.js";
 import type { Executed } from "./execution.js";
+import { recordRefusal, refusalOfFence } from "./fences.js";
+import type { FenceGround } from "./fences.js";
 import { needsOfEvents } from "./prepare.js";
 import type { PreparedCall, PreparedCommand } from "./prepare-commands.js";
 import type { PreparedEvent } from "./prepare-event.js";
@@ -40,6 +43,8 @@ export interface RefusedCall {
   readonly transient: boolean;
   /** Which command of a list it was. */
   readonly index: number | null;
+  /** The fence was not accepted: for which command, and why. */
+  readonly fenced?: { readonly command: string; readonly reason: FenceReason };
 }
 
 /** What a call with an id needs around its deciding. */
@@ -121,13 +126,16 @@ export class QueuedCommands implements Queued {
 
   /** Decides one command after the other, each on what the ones before it left. */
   private async run(batch: Batch, tx: Tx): Promise<AcceptedCall | RefusedCall> {
-    const { commands, requirements, cause, seed } = this.call;
+    const { commands, requirements, cause, fence, seed } = this.call;
+    const { unready } = this.deciding;
     const loading = batch.known.load(this.call);
     if (loading !== undefined) await ofStore(loading);
     batch.require(requirements, cause);
     const results: (string | undefined)[] = [];
     for (const [index, command] of commands.entries()) {
       const mint = new Mint(seed, index);
+      const fenced = fence === null ? null : await this.checkFence(fence, command, index, { batch, tx, unready });
+      if (fenced !== null) return fenced;
       const answer = await this.ask(command, mint, batch, tx);
       if (answer.type === "refused") return this.refusal(answer, command, index);
       const events = prepareCommandEvents(command, answer.events, this.deciding, this.call.labels, mint);
@@ -143,10 +151,41 @@ export class QueuedCommands implements Queued {
     return { type: "accepted", results };
   }
 
+  /** Before each command, for an earlier one of the list may have let go of the claim. */
+  private async checkFence(
+    fence: FenceProof,
+    { definition }: PreparedCommand,
+    index: number,
+    ground: FenceGround,
+  ): Promise<RefusedCall | null> {
+    const refused = await refusalOfFence(fence, definition.lateFence, ground);
+    if (refused === null) return null;
+    const { error, reason } = refused;
+    return {
+      type: "refused",
+      code: error.code,
+      details: error.details as JsonObject, // made of a key, a reason and numbers
+      message: error.message,
+      transient: false,
+      index: this.call.isList ? index : null,
+      ...(reason === null ? {} : { fenced: { command: definition.name, reason } }),
+    };
+  }
+
   private async ask(command: PreparedCommand, mint: Mint, batch: Batch, tx: Tx): Promise<CommandAnswer> {
-    const { id, client, labels } = this.call;
+    const { id, client, labels, fence } = this.call;
+    const { incarnation } = batch;
     const { found, salts } = await readAll(command, { tx, known: batch.known, unready: this.deciding.unready });
-    const context = commandContext({ at: tx.at, id, client, actor: labels.actor ?? null, mint, salts });
+    const context = commandContext({
+      at: tx.at,
+      id,
+      client,
+      actor: labels.actor ?? null,
+      incarnation,
+      fence,
+      mint,
+      salts,
+    });
     const { definition, input, path } = command;
     // What it takes is what its stages found and what was parsed: the types of the definition say so.
     return parseAnswer(definition.decide(found as never, input as never, context), `${path} decide`);
@@ -175,13 +214,14 @@ export class QueuedCommands implements Queued {
   }
 
   private async refuse(batch: Batch, refused: RefusedCall): Promise<Decided> {
-    const { code, details, message, index } = refused;
+    const { code, details, message, index, fenced } = refused;
     const error = new LedgerError(code, message, { details: index === null ? details : { ...details, index } });
-    if (this.receipt === null || refused.transient) return { error };
     const tx = batch.open();
-    await this.record(batch, tx, this.receipt, refused);
-    tx.seal();
-    return { staged: { count: 1, answer: () => this.settle.reject(error) } };
+    if (fenced !== undefined && this.call.fence !== null)
+      await recordRefusal(this.call.fence, fenced, { batch, tx, unready: this.deciding.unready });
+    if (this.receipt !== null && !refused.transient) await this.record(batch, tx, this.receipt, refused);
+    if (tx.count === 0) return { error };
+    return { staged: { count: tx.seal().rows.length, answer: () => this.settle.reject(error) } };
   }
 
   private async record(batch: Batch, tx: Tx, receipt: CallReceipt, outcome: AcceptedCall | RefusedCall): Promise<void> {

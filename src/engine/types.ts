@@ -1,4 +1,5 @@
 /** The public shapes of the ledger: what goes in, what comes out. */
+import type { Fence } from "../kernel/claim.js";
 import type { AnyProjection } from "../../projections/define-projection.js";
 import type { JsonObject } from "../kernel/canonical.js";
 import type { Clock } from "../kernel/clock.js";
@@ -144,6 +145,8 @@ export interface EventReference {
 
 /** What may be said of an append, for all its events. @public */
 export interface AppendLabels {
+  /** Writes under a claim: refused with `FENCED` unless it is live and the caller's, checked in the same commit. */
+  readonly fence?: Fence;
   /** Who did it: an opaque label of 1 to 128 units. */
   readonly actor?: string;
   /** The event of an earlier append that caused this one: an event as it was read, or its position and id. */

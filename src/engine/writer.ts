@@ -6,7 +6,7 @@ import { systemClock } from "../kernel/clock.js";
 import type { Clock } from "../kernel/clock.js";
 import { LedgerError } from "../kernel/errors.js";
 import { decodeStored } from "../journal/stored.js";
-import { journalStream, parseAreaDefined } from "../journal/events/journal.js";
+import { journalStream, parseAreaDefined, restoredIncarnation } from "../journal/events/journal.js";
 import type { Store, StoreHead, StoreReads, StoreTransaction } from "../journal/store.js";
 import type { Areas } from "./areas.js";
 import { Batch } from "./batch.js";
@@ -53,6 +53,7 @@ export class Writer {
   /** The entry that `time` is about. It outlives a reset: when an entry was seen is known for as long as it is the head. */
   private timeOf: string | null = null;
   private journalRevision = 0;
+  private incarnation = 1;
   private readonly streamHeads = new StreamHeads();
 
   constructor(options: WriterOptions) {
@@ -214,6 +215,7 @@ export class Writer {
       head,
       time: head === null ? null : this.time,
       areas,
+      incarnation: this.incarnation,
       clock,
       acceptClockStep,
     });
@@ -229,6 +231,7 @@ export class Writer {
     decodeStored(last);
     await readOwnEvents(reads, this.journalRevision, ({ type, rev, data }) => {
       if (type === "area.defined") this.options.areas.record(parseAreaDefined(data));
+      if (type === "journal.restored") this.incarnation = restoredIncarnation(data);
       this.journalRevision = rev;
     });
     if (head.id !== this.timeOf) {
@@ -255,6 +258,7 @@ export class Writer {
   private forget(): void {
     this.headId = null;
     this.journalRevision = 0;
+    this.incarnation = 1;
     this.options.areas.forget();
     this.options.documents.forget();
     this.streamHeads.clear();

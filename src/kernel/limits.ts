@@ -70,6 +70,20 @@ export const listLimitMax: number = 10_000;
 
 export const leaseMsMax: number = 24 * 60 * 60 * 1000;
 export const tokenUnitsMin: number = 16;
+/** Refusals of one claim key that are remembered, and recorded. */
+export const refusedNamesMax: number = 32;
+export const runInputBytesMax: number = 1024 * 1024;
+export const priorityMax: number = 1_000;
+/** What one step of priority is worth in waiting. */
+export const priorityStepMs: number = 60_000;
+/** How much older an item counts for the runner that it is affine to. */
+export const affinityMs: number = 600_000;
+/** Runs that a claim may leave out. */
+export const exclusionsMax: number = 1_000;
+/** Items whose time has come, and claims that have expired, that one claim looks at. */
+export const dueCandidatesMax: number = 64;
+export const reclaimsMaxDefault: number = 10;
+export const reclaimsMaxMax: number = 1_000_000;
 /** Claims of one thing. With the incarnation above it, a generation makes one number for systems outside. */
 export const generationMax: number = 2 ** 32 - 1;
 /** A step of the clock past the head that is larger than this is refused unless the host accepts it. */

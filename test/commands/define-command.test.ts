@@ -140,7 +140,16 @@ describe("a context", () => {
   const bytes = Buffer.from("hello");
   const reference = { $content: contentDigest("text/plain;charset=utf-8", salt, bytes), bytes: 5, n: 1 };
   const context = (salts: Parameters<typeof commandContext>[0]["salts"] = new Map()) =>
-    commandContext({ at: 5, id: null, client: "default", actor: null, mint: new Mint(seed, 0), salts });
+    commandContext({
+      at: 5,
+      id: null,
+      client: "default",
+      actor: null,
+      incarnation: 1,
+      fence: null,
+      mint: new Mint(seed, 0),
+      salts,
+    });
 
   test("mints the same ids again for the same call, others for its next command", () => {
     const [one, again] = [context(), context()];

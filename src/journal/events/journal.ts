@@ -128,3 +128,12 @@ function base32(bytes: Uint8Array): string {
   for (const byte of bytes) text += alphabet[byte & 31];
   return text;
 }
+
+/** The incarnation that a `journal.restored` begins. */
+export function restoredIncarnation(data: JsonObject): number {
+  const { incarnation } = data;
+  if (typeof incarnation === "number" && Number.isSafeInteger(incarnation) && incarnation > 1) return incarnation;
+  throw new LedgerError("STORE_DAMAGED", "journal.restored must name its incarnation, found none", {
+    details: { type: "journal.restored", incarnation },
+  });
+}
