@@ -51,14 +51,14 @@ export interface ClaimNextOptions extends ClaimOptions {
   readonly exclude?: readonly string[];
 }
 
-/** What `park` and `requeue` are told. @public */
+/** What `park` is told. @public */
 export interface LetGoOptions {
   readonly availableAt?: Time | null;
   /** Why, 1 to 200 units: a fact, and not erasable. */
   readonly reason?: string;
 }
 
-/** @public */
+/** What `requeue` is told. @public */
 export interface RequeueOptions {
   readonly availableAt?: Time;
   readonly reason?: string;

@@ -43,19 +43,19 @@ export interface ClaimWish {
   readonly tokenHash: string;
 }
 
-/** @public */
+/** Whom to claim for. @public */
 export interface ClaimNextInput extends ClaimWish {
   /** Runs that are left out, at most 1,000. */
   readonly exclude?: readonly string[] | undefined;
 }
 
-/** @public */
+/** More time for a holder. @public */
 export interface RenewInput {
   readonly runId: string;
   readonly leaseMs: number;
 }
 
-/** @public */
+/** What to let go of, and until when. @public */
 export interface ParkInput {
   readonly runId: string;
   /** Others may claim it from then on; null: not before somebody asks for it. Default: now. */
@@ -63,18 +63,18 @@ export interface ParkInput {
   readonly reason?: string | undefined;
 }
 
-/** @public */
+/** What is done. @public */
 export interface CompleteInput {
   readonly runId: string;
 }
 
-/** @public */
+/** What to take off the queue. @public */
 export interface ReleaseInput {
   readonly runId: string;
   readonly reason?: string | undefined;
 }
 
-/** @public */
+/** What to try again, or to want. @public */
 export interface RequeueInput {
   readonly runId: string;
   /** Default: now. */
@@ -84,7 +84,7 @@ export interface RequeueInput {
   readonly failuresMax?: number | undefined;
 }
 
-/** @public */
+/** What should be ended, and why. @public */
 export interface RequestCancelInput {
   readonly runId: string;
   readonly reason: string;

@@ -62,26 +62,26 @@ interface Candidates {
 
 type Maker<Given, Result, Found, Input = Given> = CommandMaker<Given, Input, CommandAnswer<Result>, Found>;
 
-/** The claim of an item that is its originator's from birth. */
+/** The claim of an item that is its originator's from birth. @public */
 export interface EnqueuedClaim {
   readonly incarnation: number;
   readonly generation: number;
   readonly expiresAt: number;
 }
 
-/** How long the claim is live, and whether somebody asks that the work be ended. */
+/** How long the claim is live, and whether somebody asks that the work be ended. @public */
 export interface Renewed {
   readonly expiresAt: number;
   readonly cancel: QueueItem["cancel"];
 }
 
-/** Where a requeue left the item. */
+/** Where a requeue left the item. @public */
 export interface Requeued {
   readonly status: QueueStatus;
   readonly availableAt: number | null;
 }
 
-/** What `claimNext` finds. */
+/** What `claimNext` finds. @public */
 export interface ClaimedItem {
   readonly runId: string;
   readonly incarnation: number;
@@ -295,7 +295,7 @@ export const requestCancel: Maker<RequestCancelInput, { readonly status: QueueSt
   },
 );
 
-/** @public */
+/** What `queueCommands` has. @public */
 export interface QueueCommands {
   readonly enqueue: typeof enqueue;
   readonly claimNext: typeof claimNext;

@@ -18,7 +18,6 @@ import { AsOf, momentOf } from "./as-of.js";
 import type { Commands } from "./commands.js";
 import type { ExecuteOptions } from "./execution.js";
 import { prepareCommands } from "./prepare-commands.js";
-import type { PreparedCall } from "./prepare-commands.js";
 import { ReceiptOfCall } from "./call-receipt.js";
 import { QueuedCommands } from "./queued-commands.js";
 import type { CallAnswer } from "./queued-commands.js";
@@ -188,25 +187,24 @@ export class Engine {
     const call = prepareCommands(wishes, options, this.options);
     // As a rule the next batch brings the table of receipts up, and nothing waits.
     if (call.id !== null) this.options.catalogue.tableOf(receipts).wanted = true;
-    return this.carryOut(call, call.id === null ? null : new ReceiptOfCall(call, call.id));
-  }
-
-  /** A command that reads a table that is behind is decided when it was brought up. */
-  private async carryOut(call: PreparedCall, receipt: ReceiptOfCall | null): Promise<CallAnswer> {
+    const receipt = call.id === null ? null : new ReceiptOfCall(call, call.id);
     const { areas, dedupe } = this.options;
-    return this.whenReady((unready) =>
-      this.writer.submit<CallAnswer>((settle) => new QueuedCommands(call, { areas, dedupe, unready }, receipt, settle)),
+    return this.whenReady(call.signal, (unready) =>
+      this.writer.submit((settle) => new QueuedCommands(call, { areas, dedupe, unready }, receipt, settle)),
     );
   }
 
-  /** Asks again when what it needs was brought up. */
-  private async whenReady<Answer>(ask: (unready: Set<AnyProjection>) => Promise<Answer>): Promise<Answer> {
+  /** What reads a table that is behind is decided when it was brought up. */
+  private async whenReady<Answer>(
+    signal: AbortSignal | undefined,
+    ask: (unready: Set<AnyProjection>) => Promise<Answer>,
+  ): Promise<Answer> {
     for (;;) {
       const unready = new Set<AnyProjection>();
       try {
         return await ask(unready);
       } catch (error) {
-        const building = unready.size === 0 ? undefined : this.builds.ready([...unready], call.signal);
+        const building = unready.size === 0 ? undefined : this.builds.ready([...unready], signal);
         if (building === undefined) throw error;
         await building;
       }
@@ -280,9 +278,7 @@ export class Engine {
   }
 
   /** A token for a claim. */
-  token(): string {
-    return mintToken(this.options.randomBytes(32));
-  }
+  readonly token = (): string => mintToken(this.options.randomBytes(32));
 
   /** Engine time and the incarnation behind the head, without writing anything. */
   moment(): Promise<Moment> {
@@ -388,8 +384,8 @@ export class Engine {
   }
 
   private submit(append: PreparedAppend, signal: AbortSignal | undefined): Promise<AppendResult> {
-    return this.whenReady((unready) =>
-      this.writer.submit<AppendResult>((settle) => new QueuedAppend(append, signal, unready, settle)),
+    return this.whenReady(signal, (unready) =>
+      this.writer.submit((settle) => new QueuedAppend(append, signal, unready, settle)),
     );
   }
 

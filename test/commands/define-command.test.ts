@@ -91,7 +91,7 @@ describe("a command", () => {
     ["order.pay", { parse: 7 }, "order.pay parse must be a function or a Standard Schema"],
     ["order.pay", { areas: [] }, "order.pay areas must be a list of at least one area"],
     ["order.pay", { areas: ["A"] }, "order.pay areas[0] must be"],
-    ["order.pay", { read: [] }, "an object with no members but areas, parse, reads, decide"],
+    ["order.pay", { read: [] }, "an object with no members but areas, lateFence, parse, reads, decide"],
   ])("%s with %j is refused", (name, options, message) => {
     const error = caught(() => defineCommand(name, { decide: () => accept([]), ...options } as never));
 
