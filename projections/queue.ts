@@ -21,6 +21,7 @@ import type { Projection } from "./define-projection.js";
 import { isOwned, onFenceRefused, take } from "./owned.js";
 import type { OwnedDocument } from "./owned.js";
 
+/** Where an item stands. `released`: it left the queue, and no list shows it. @public */
 export type QueueStatus = "queued" | "claimed" | "parked" | "done" | "dead" | "released";
 
 /** An item of the run queue. Times are engine time, ms since the epoch. @public */
