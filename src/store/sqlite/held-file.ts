@@ -18,7 +18,7 @@ export class HeldFile {
   readonly path: string;
   private readonly identity: Identity;
   private readonly connection: Connection;
-  private readonly descriptor: number;
+  private descriptor: number;
   /** The descriptor is ours to close, not borrowed. */
   private readonly owned: boolean;
 
@@ -29,7 +29,7 @@ export class HeldFile {
     const before = new Set(openDescriptors());
     const connection = hold(path);
     try {
-      const opened = openDescriptors().filter((each) => isFile(each, identity) && isReadable(each));
+      const opened = descriptorsOf(identity);
       // The new one first: an older one belongs to a connection that may be closed before us. There is none when SQLite gave
       // this connection the descriptor of one that was closed.
       const found = opened.find((descriptor) => !before.has(descriptor)) ?? opened[0];
@@ -48,21 +48,30 @@ export class HeldFile {
   /** Up to `length` bytes from an offset. */
   read(offset: number, length: number): Buffer {
     const bytes = Buffer.alloc(length);
-    const count = readSync(this.descriptor, bytes, 0, length, offset);
-    if (!isFile(this.descriptor, this.identity)) throw replaced(this.path);
-    return bytes.subarray(0, count);
+    return bytes.subarray(0, this.fill(bytes, offset));
   }
 
   /** All bytes in chunks, with a pause for others after each. A chunk is good until the next one is asked for. */
   async *chunks(): AsyncGenerator<Buffer> {
     const bytes = Buffer.allocUnsafe(chunkBytes);
     for (let offset = 0; ;) {
-      const count = readSync(this.descriptor, bytes, 0, chunkBytes, offset);
-      if (!isFile(this.descriptor, this.identity)) throw replaced(this.path);
+      const count = this.fill(bytes, offset);
       if (count === 0) return;
       yield bytes.subarray(0, count);
       offset += count;
       await new Promise(setImmediate);
+    }
+  }
+
+  /** Reads what stands at an offset. A borrowed descriptor may be closed by its owner, and even be another file's by now; then
+   *  it borrows one that is open: there is that of its own connection. */
+  private fill(bytes: Buffer, offset: number): number {
+    for (;;) {
+      const count = readWhereOpen(this.descriptor, bytes, offset);
+      if (count !== null && isFile(this.descriptor, this.identity)) return count;
+      const [other] = this.owned ? [] : descriptorsOf(this.identity);
+      if (other === undefined) throw replaced(this.path);
+      this.descriptor = other;
     }
   }
 
@@ -119,6 +128,11 @@ function openDescriptors(): number[] {
   }
 }
 
+/** Those of this process that read the file. */
+function descriptorsOf(identity: Identity): number[] {
+  return openDescriptors().filter((each) => isFile(each, identity) && readWhereOpen(each, Buffer.alloc(1), 0) !== null);
+}
+
 function isFile(descriptor: number, identity: Identity): boolean {
   try {
     return sameFile(fstatSync(descriptor, { bigint: true }), identity);
@@ -127,13 +141,12 @@ function isFile(descriptor: number, identity: Identity): boolean {
   }
 }
 
-/** A descriptor that only holds the file's name reads nothing. */
-function isReadable(descriptor: number): boolean {
+/** How many bytes were read; null when the descriptor is closed, or only holds the file's name. */
+function readWhereOpen(descriptor: number, bytes: Buffer, offset: number): number | null {
   try {
-    readSync(descriptor, Buffer.alloc(1), 0, 1, 0);
-    return true;
+    return readSync(descriptor, bytes, 0, bytes.length, offset);
   } catch (cause) {
-    if (systemCode(cause) === "EBADF") return false;
+    if (systemCode(cause) === "EBADF") return null;
     throw cause;
   }
 }
