@@ -86,8 +86,8 @@ function patchOf(
   const present = isPresent(state, path);
   if (op === "remove" || value === undefined || (path.length === 0 && value === null))
     return present ? { op: "remove", path } : null;
-  const inserts = op === "add" && typeof path.at(-1) === "number";
-  return { op: present && !inserts ? "replace" : "add", path, value: settleValue(value) };
+  // Immer adds to lists at their ends alone: what is there already is replaced. Were it otherwise, the try would tell.
+  return { op: present ? "replace" : "add", path, value: settleValue(value) };
 }
 
 function settleValue(value: unknown): unknown {

@@ -8,6 +8,7 @@ import type { ProjectionEvent } from "../../projections/event.js";
 import { FoldedTable } from "../../projections/folded.js";
 import { foldLive } from "../../projections/live.js";
 import { applyPatches, foldPatches } from "../../projections/patches.js";
+import type { DocumentPatch } from "../../projections/patches.js";
 import { LedgerError } from "../../src/kernel/errors.js";
 import { withoutHiddenInputs } from "../../src/testing/hidden-inputs.js";
 import { refusalOf } from "../kernel/refusal.js";
@@ -418,5 +419,32 @@ describe("D12 the inverse of what was spliced restores it exactly", () => {
     const restored = applyPatches(document, inverse);
     expect(restored).toEqual(before);
     expect(digestOf(projection, restored)).toBe(digestOf(projection, before));
+  });
+});
+
+describe("D12 patches of lists mean what RFC 6902 says", () => {
+  const before = { list: ["a", "b", "c"] };
+
+  test.each<readonly [string, DocumentPatch, readonly string[]]>([
+    ["add in the middle moves what is behind", { op: "add", path: ["list", 1], value: "x" }, ["a", "x", "b", "c"]],
+    ["add at the front moves everything", { op: "add", path: ["list", 0], value: "x" }, ["x", "a", "b", "c"]],
+    ["add at the end moves nothing", { op: "add", path: ["list", 3], value: "x" }, ["a", "b", "c", "x"]],
+    ["replace moves nothing", { op: "replace", path: ["list", 1], value: "x" }, ["a", "x", "c"]],
+    ["remove closes the gap", { op: "remove", path: ["list", 1] }, ["a", "c"]],
+  ])("%s", (_, patch, list) => {
+    expect(applyPatches(before, [patch])).toEqual({ list });
+    expect(before).toEqual({ list: ["a", "b", "c"] });
+  });
+
+  test.each<DocumentPatch>([
+    { op: "add", path: ["list", 4], value: "x" },
+    { op: "replace", path: ["list", 3], value: "x" },
+    { op: "remove", path: ["list", 3] },
+    { op: "add", path: ["list", -1], value: "x" },
+    { op: "add", path: ["list", 0.5], value: "x" },
+    { op: "add", path: ["list", "0"], value: "x" },
+    { op: "remove", path: ["list", "length"] },
+  ])("beside its places a list has none: $op $path", (patch) => {
+    expect(refusalOf(() => applyPatches(before, [patch])).code).toBe("INVALID_ARGUMENT");
   });
 });
