@@ -1,8 +1,14 @@
 /** Receipts that the engine recorded, verified deep: as they are, and after somebody edited the file. */
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
+import { verifyInclusion } from "../../src/forensic/index.js";
 import { entryId } from "../../src/index.js";
-import type { VerifyReport } from "../../src/index.js";
+import type { Store, VerifyReport } from "../../src/index.js";
+import { writeOperational } from "../../src/engine/operational.js";
+import { withSnapshot } from "../../src/engine/snapshot.js";
+import { completedNodes } from "../../src/engine/tree-nodes.js";
+import type { ContentRow, EntryRow } from "../../src/journal/store.js";
+import { decodeStored } from "../../src/journal/stored.js";
 import { withoutGuards } from "../cli/damage.js";
 import { describeStores, ledgerPath, open } from "./fixture.js";
 import { note, orderEvents, orders, place } from "./orders.js";
@@ -17,7 +23,63 @@ async function sell(ledger: Awaited<ReturnType<typeof open>>): Promise<void> {
   await ledger.execute(note({ order: "c", text: "z" }), { id: "place a", client: "web" });
 }
 
-describeStores("receipts", (openOne) => {
+/** Copies a journal past every engine into an empty store, with its last entry changed and all of it sealed again. */
+async function copyWithLast(from: Store, to: Store, change: (entry: string) => string): Promise<void> {
+  const copied = await withSnapshot(from, async (reads) => {
+    const before = new Map<string, number>();
+    const { seq: last, contents: count } = (await reads.head())!;
+    const sealed = (await reads.entries(0, last + 1)).map((stored): EntryRow => {
+      const { seq, stream, rev, type, at } = decodeStored(stored).fields;
+      const entry = seq === last ? change(stored.entry as string) : (stored.entry as string); // it holds no U+FFFD
+      const row = {
+        seq,
+        id: entryId(entry),
+        stream,
+        rev,
+        before: before.get(stream) ?? null,
+        type,
+        at,
+        skew: 0,
+        entry,
+      };
+      before.set(stream, seq);
+      return row;
+    });
+    return { rows: sealed, contents: await reads.contents(Array.from({ length: count }, (_, n) => n + 1)) };
+  });
+  await writeOperational(to, 5_000, async (transaction) => {
+    if ((await transaction.head()) !== null) return; // a commit without an answer was one after all
+    const ids = copied.rows.map(({ id }) => id);
+    const nodes = await completedNodes(transaction, 0, ids);
+    await transaction.append(copied.rows, copied.contents as readonly ContentRow[], nodes); // none is erased
+  });
+}
+
+describeStores("receipts", (openOne, openStoreOf) => {
+  test("T27 that were never issued, sealed like the others, are seen by whoever kept a checkpoint or a proof", async () => {
+    const store = await openStoreOf();
+    const ledger = await open(store, options);
+    await sell(ledger);
+    const { note: checkpoint } = await ledger.checkpoint();
+    const kept = await ledger.prove((await ledger.status()).head.position);
+    const forgery = await openStoreOf();
+    await copyWithLast(store, forgery, (entry) => entry.replaceAll("place a", "place q"));
+
+    const forged = await open(forgery, options);
+    expect(await forged.receipt("place q", "web")).toMatchObject({ outcome: "accepted", name: "order.note" });
+    expect(await forged.receipt("place a", "web")).toBe(null);
+    expect(await forged.verify({ level: "deep" })).toMatchObject({ verdict: "OK", findings: [] });
+
+    const report = await forged.verify({ level: "deep", from: [checkpoint] });
+    expect(report).toMatchObject({ verdict: "TAMPERED", exitCode: 1 });
+    expect(report.findings).toMatchObject([{ code: "E_INCONSISTENT" }]);
+    const proof = await forged.prove(kept.index);
+    expect(() => verifyInclusion(proof)).not.toThrow();
+    expect(() => verifyInclusion({ ...proof, root: kept.root })).toThrow(
+      expect.objectContaining({ code: "PROOF_INVALID" }),
+    );
+  });
+
   test("of accepted and refused commands, and of lists, are in order", async () => {
     const ledger = await openOne(options);
     await sell(ledger);
