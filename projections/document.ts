@@ -53,45 +53,42 @@ export function isExact(value: number): boolean {
   return size <= Number.MAX_SAFE_INTEGER || (size >= 1e21 && size < Number.POSITIVE_INFINITY); // between: integers, rounded
 }
 
-/** Is it an array or object of JSON by its looks: no class, no Proxy, nothing hidden, nothing computed? Its members are not
- *  looked at. No code of it runs. */
-function isPlain(value: object): boolean {
-  if (types.isProxy(value) || Object.getOwnPropertySymbols(value).length > 0) return false;
-  const names = Object.getOwnPropertyNames(value);
+/** No class, no symbols? */
+function isBare(value: object, isArray: boolean): boolean {
+  if (Object.getOwnPropertySymbols(value).length > 0) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (Array.isArray(value)) {
-    if (prototype !== Array.prototype || names.length !== value.length + 1) return false; // `length` is one
-    return names.every((name) => name === "length" || isOpen(value, name));
-  }
-  if (prototype !== Object.prototype && prototype !== null) return false;
-  for (const name of names) if (name === "__proto__" || !isOpen(value, name)) return false;
-  return true;
+  return isArray ? prototype === Array.prototype : prototype === Object.prototype || prototype === null;
 }
 
 function isContainer(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
-function isOpen(value: object, name: string): boolean {
-  const descriptor = Object.getOwnPropertyDescriptor(value, name);
-  return descriptor !== undefined && "value" in descriptor && descriptor.enumerable === true;
-}
-
 /** Null: something in it is not JSON. */
 function settleContainer(value: object, before: unknown, level: number): object | null {
   if (value === before) return value;
-  if (level >= depthMax || !isPlain(value)) return null;
-  const likened = isContainer(before) && Array.isArray(before) === Array.isArray(value) ? before : null;
-  const settled: Record<string, unknown> = Array.isArray(value) ? ([] as never) : {};
+  if (level >= depthMax || types.isProxy(value)) return null; // before anything is asked of it
+  const isArray = Array.isArray(value);
+  if (!isBare(value, isArray)) return null;
+  const names = Object.getOwnPropertyNames(value);
+  if (isArray && names.length !== value.length + 1) return null; // `length` is one
+  const likened = isContainer(before) && Array.isArray(before) === isArray ? before : null;
+  const settled: Record<string, unknown> = isArray ? ([] as never) : {};
   let count = 0;
   let same = likened !== null;
   const namesBefore = likened === null ? [] : Object.keys(likened);
-  for (const [name, member] of Object.entries(value)) {
-    if (member === undefined && !Array.isArray(value)) continue;
-    const old = likened !== null && Object.hasOwn(likened, name) ? likened[name] : undefined;
+  for (const name of names) {
+    if (isArray && name === "length") continue;
+    if (name === "__proto__") return null;
+    const descriptor = Object.getOwnPropertyDescriptor(value, name);
+    if (descriptor?.enumerable !== true || !("value" in descriptor)) return null;
+    const member: unknown = descriptor.value;
+    if (member === undefined && !isArray) continue;
+    const isInPlace = namesBefore[count] === name;
+    const old = likened !== null && (isInPlace || Object.hasOwn(likened, name)) ? likened[name] : undefined;
     const kept = settleMember(member, old, level);
     if (kept === undefined) return null;
-    same &&= namesBefore[count] === name && kept === old;
+    same &&= isInPlace && kept === old;
     settled[name] = kept;
     count += 1;
   }

@@ -9,7 +9,7 @@ import { invalid, LedgerError } from "../src/kernel/errors.js";
 import type { Projection } from "./define-projection.js";
 import { settle } from "./document.js";
 import type { ProjectionEvent } from "./event.js";
-import { changeBox, failed, settleBox } from "./reducer.js";
+import { changeBox, failed, settleLeft } from "./reducer.js";
 
 /** One change of a document, with the meaning that RFC 6902 gives it: at the path, which goes from the document down, a value
  *  is added, replaced or removed. The empty path is the document itself. @public */
@@ -38,7 +38,7 @@ export function foldPatches<Document extends object>(
 ): PatchedDocument<Document> {
   try {
     const [box, patches, inverse] = immer.produceWithPatches({ document }, changeBox(projection, event));
-    const after = settleBox(projection, box, document);
+    const after = settleLeft(projection, box.document, document);
     if (after === document) return { document, patches: [], inverse: [] };
     return { document: after, patches: retell(document, patches, after), inverse: retell(after, inverse, document) };
   } catch (cause) {

@@ -75,8 +75,8 @@ export function applied<Document extends object>(
   event: ProjectionEvent,
   document: Document | undefined,
 ): unknown {
-  const answer = refusePromise(handler.apply(document, event), "apply");
-  return answer === undefined ? document : answer;
+  const answer = handler.apply(document, event);
+  return answer === undefined || answer === document ? document : refusePromise(answer, "apply");
 }
 
 /** Lets the reducer change what is in a box, so that changing the document and returning another are the same thing. */
@@ -91,14 +91,14 @@ export function changeBox<Document extends object>(
   };
 }
 
-/** What was left in a box as a document, checked for its indexes too; `before` when it says the same. */
-export function settleBox<Document extends object>(
+/** What a reducer left as a document, checked for its indexes too; `before` when it says the same. */
+export function settleLeft<Document extends object>(
   projection: Projection<Document>,
-  box: { readonly document: Document | null },
+  left: unknown,
   before: Document | null,
 ): Document | null {
-  if (box.document === null) return null;
-  const settled = settle(box.document, before) as Document; // the same, settled
+  if (left === null || left === undefined) return null;
+  const settled = settle(left, before) as Document; // what its reducer made
   if (settled !== before) checkIndexes(projection.indexes, settled);
   return settled;
 }

@@ -33,7 +33,7 @@ export class ReceiptOfCall implements CallReceipt {
 
   async find(
     batch: Batch,
-    unready: Set<AnyProjection>,
+    unready: AnyProjection[],
   ): Promise<{ readonly answer: CallAnswer } | { readonly error: LedgerError } | null> {
     const { client } = this.call;
     const tx = batch.open();

@@ -2,11 +2,12 @@
 import { invalid, LedgerError } from "../kernel/errors.js";
 import { parseKey } from "../kernel/names.js";
 import { parseStage } from "../commands/read.js";
-import type { CommandRead, FoundContent } from "../commands/read.js";
+import type { CommandRead, FoundContent, Moment } from "../commands/read.js";
 import type { ContentReference } from "../journal/content.js";
 import type { AnyProjection } from "../../projections/define-projection.js";
 import type { Known } from "./known.js";
 import type { PreparedCommand } from "./prepare-commands.js";
+import { onceKnown } from "./once-known.js";
 import { isDamagedDocument } from "./projector/stored-document.js";
 import { askStore, ofStore } from "./store-failure.js";
 import type { Tx } from "./tx.js";
@@ -22,36 +23,63 @@ export interface ReadGround {
   readonly tx: Tx;
   readonly known: Known;
   /** Is given the projections whose tables are behind: they can be brought up, and the command decided then. */
-  readonly unready: Set<AnyProjection>;
+  readonly unready: AnyProjection[];
 }
 
-/** Reads all stages. What is thrown refuses the command, but for a `StoreFailure`. */
-export async function readAll({ definition, input, path }: PreparedCommand, ground: ReadGround): Promise<FoundAll> {
-  const salts = new Map<number, { readonly digest: string; readonly salt: Uint8Array } | null>();
-  const moment = Object.freeze({ at: ground.tx.at });
-  let found: Readonly<Record<string, unknown>> = Object.freeze({});
-  for (const [index, stage] of definition.reads.entries()) {
-    const at = `${path} reads[${index}]`;
-    // What a stage takes is what the stages before it found: the types of the definition say so.
-    const wishes = parseStage(stage(input as never, found as never, moment), at);
-    const next: Record<string, unknown> = { ...found };
-    for (const [name, wish] of wishes) {
-      if (Object.hasOwn(found, name)) throw invalid(`${at}.${name}`, "a name that no earlier stage has", name);
-      const answer = wish === null ? null : fetch(wish, `${at}.${name}`, ground, salts);
-      next[name] = answer instanceof Promise ? await answer : answer;
-    }
-    found = Object.freeze(next);
+/** The reading of one command. */
+interface Reading {
+  readonly command: PreparedCommand;
+  readonly ground: ReadGround;
+  readonly moment: Moment;
+  /** None, as a rule. */
+  salts: FoundAll["salts"];
+}
+
+const nothing: FoundAll["found"] = Object.freeze({});
+const noSalts: FoundAll["salts"] = new Map();
+
+/** Reads all stages, one wish after the other; a promise only when something has to be read. What is thrown refuses the command,
+ *  but for a `StoreFailure`. */
+export function readAll(command: PreparedCommand, ground: ReadGround): Promise<FoundAll> | FoundAll {
+  return readStages({ command, ground, moment: Object.freeze({ at: ground.tx.at }), salts: noSalts }, 0, nothing);
+}
+
+function readStages(reading: Reading, index: number, found: FoundAll["found"]): Promise<FoundAll> | FoundAll {
+  const { definition, input, path } = reading.command;
+  const stage = definition.reads[index];
+  if (stage === undefined) return { found, salts: reading.salts };
+  const at = `${path} reads[${index}]`;
+  // What a stage takes is what the stages before it found: the types of the definition say so.
+  const wishes = parseStage(stage(input as never, found as never, reading.moment), at);
+  for (const [name] of wishes)
+    if (Object.hasOwn(found, name)) throw invalid(`${at}.${name}`, "a name that no earlier stage has", name);
+  const next = { ...found };
+  return onceKnown(fetchAll(reading, wishes, 0, at, next), () => readStages(reading, index + 1, Object.freeze(next)));
+}
+
+function fetchAll(
+  reading: Reading,
+  wishes: readonly (readonly [name: string, CommandRead | null])[],
+  start: number,
+  at: string,
+  found: Record<string, unknown>,
+): Promise<void> | undefined {
+  for (let index = start; index < wishes.length; index++) {
+    const [name, wish] = wishes[index]!;
+    const answer = wish === null ? null : fetch(wish, `${at}.${name}`, reading);
+    if (answer instanceof Promise)
+      return answer.then((value: unknown) => {
+        found[name] = value;
+        return fetchAll(reading, wishes, index + 1, at, found);
+      });
+    found[name] = answer;
   }
-  return { found, salts };
+  return undefined;
 }
 
-/** A promise only when something has to be read: as a rule a document is remembered. */
-function fetch(
-  wish: CommandRead,
-  path: string,
-  ground: ReadGround,
-  salts: Map<number, { readonly digest: string; readonly salt: Uint8Array } | null>,
-): unknown {
+/** As a rule a document is remembered, and there is no promise. */
+function fetch(wish: CommandRead, path: string, reading: Reading): unknown {
+  const { ground } = reading;
   switch (wish.read) {
     case "document": {
       if (wish.key === null) return null;
@@ -61,23 +89,22 @@ function fetch(
     case "query":
       return ofStore(ground.tx.documents.find(wish.projection, wish.query), noteUnready(wish.projection, ground));
     case "content":
-      return wish.reference === null ? null : findContent(wish.reference, ground, salts);
+      return wish.reference === null ? null : findContent(wish.reference, reading);
   }
 }
 
-async function findContent(
-  reference: ContentReference,
-  { tx, known }: ReadGround,
-  salts: Map<number, { readonly digest: string; readonly salt: Uint8Array } | null>,
-): Promise<FoundContent> {
+async function findContent(reference: ContentReference, reading: Reading): Promise<FoundContent> {
+  const { tx, known } = reading.ground;
   const lookups = { positions: [], endsOf: [], contents: [reference.n], plains: [] };
-  const reading = known.load({ touched: [], lookups });
-  if (reading !== undefined) await ofStore(reading);
+  const loading = known.load({ touched: [], lookups });
+  if (loading !== undefined) await ofStore(loading);
   const stored = tx.content(reference.n);
   const isThere = stored !== null && stored.digest === reference.$content;
   const state = !isThere ? "missing" : "erased" in stored ? "erased" : "stored";
-  if (isThere || !salts.has(reference.n))
-    salts.set(reference.n, isThere && !("erased" in stored) ? { digest: stored.digest, salt: stored.salt } : null);
+  if (isThere || !reading.salts.has(reference.n)) {
+    const salt = isThere && !("erased" in stored) ? { digest: stored.digest, salt: stored.salt } : null;
+    reading.salts = new Map(reading.salts).set(reference.n, salt);
+  }
   return Object.freeze({ reference, state });
 }
 
@@ -97,7 +124,7 @@ export function noteUnready(
   return (error) => {
     if (!(error instanceof LedgerError)) return false;
     if (!refusing.has(error.code)) return isDamagedDocument(error);
-    if (error.code === "NOT_READY") unready.add(projection);
+    if (error.code === "NOT_READY") unready.push(projection);
     return true;
   };
 }

@@ -195,20 +195,16 @@ export class Engine {
   }
 
   /** What reads a table that is behind is decided when it was brought up. */
-  private async whenReady<Answer>(
+  private whenReady<Answer>(
     signal: AbortSignal | undefined,
-    ask: (unready: Set<AnyProjection>) => Promise<Answer>,
+    ask: (unready: AnyProjection[]) => Promise<Answer>,
   ): Promise<Answer> {
-    for (;;) {
-      const unready = new Set<AnyProjection>();
-      try {
-        return await ask(unready);
-      } catch (error) {
-        const building = unready.size === 0 ? undefined : this.builds.ready([...unready], signal);
-        if (building === undefined) throw error;
-        await building;
-      }
-    }
+    const unready: AnyProjection[] = [];
+    return ask(unready).catch((error: unknown) => {
+      const building = unready.length === 0 ? undefined : this.builds.ready(unready, signal);
+      if (building === undefined) throw error;
+      return building.then(() => this.whenReady(signal, ask));
+    });
   }
 
   read(options: ReadOptions): Reading {

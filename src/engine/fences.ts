@@ -23,7 +23,7 @@ import type { Tx } from "./tx.js";
 export interface FenceGround {
   readonly batch: Batch;
   readonly tx: Tx;
-  readonly unready: Set<AnyProjection>;
+  readonly unready: AnyProjection[];
 }
 
 /** Why a fence is not accepted. `reason` is null where there is nothing of that key. */
@@ -67,7 +67,7 @@ export async function recordRefusal(
 function readOwned(
   key: string,
   tx: Tx,
-  unready: Set<AnyProjection>,
+  unready: AnyProjection[],
 ): Promise<OwnedDocument | null> | OwnedDocument | null {
   const projection = ownedBy(kindOf(key)) as Projection<OwnedDocument>; // as `parseFenceOption` let it through
   const name = key.slice(key.indexOf("/") + 1);

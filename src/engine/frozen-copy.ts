@@ -1,3 +1,4 @@
+import { sorted } from "../kernel/canonical.js";
 import { isContentValue } from "../journal/content.js";
 
 /** A frozen copy of plain data that was found to be canonical JSON, with content values in it as they are: members in the order
@@ -8,8 +9,9 @@ export function frozenCopy(value: unknown): unknown {
   if (Array.isArray(value)) return Object.freeze(Array.from(value, frozenCopy));
   const copy: Record<string, unknown> = {};
   const members = value as Readonly<Record<string, unknown>>; // plain, it was said
-  for (const name of Object.keys(members).sort()) {
-    if (members[name] !== undefined) copy[name] = frozenCopy(members[name]);
+  for (const name of sorted(Object.keys(members))) {
+    const member = members[name];
+    if (member !== undefined) copy[name] = frozenCopy(member);
   }
   return Object.freeze(copy);
 }

@@ -17,14 +17,14 @@ export class QueuedAppend implements Queued {
   readonly submittedAt: number = systemClock.monotonic();
   readonly signal: AbortSignal | undefined;
   private readonly append: PreparedAppend;
-  private readonly unready: Set<AnyProjection>;
+  private readonly unready: AnyProjection[];
   private readonly settle: Settle<AppendResult>;
 
   /** `unready` is given the projection that its fence needs, when its table is behind. */
   constructor(
     append: PreparedAppend,
     signal: AbortSignal | undefined,
-    unready: Set<AnyProjection>,
+    unready: AnyProjection[],
     settle: Settle<AppendResult>,
   ) {
     this.append = append;

@@ -14,18 +14,20 @@ import { Mint } from "../commands/mint.js";
 import type { AnyProjection } from "../../projections/define-projection.js";
 import type { Batch } from "./batch.js";
 import { readAll } from "./command-reads.js";
+import type { FoundAll } from "./command-reads.js";
 import { prepareCommandEvents } from "./command-events.js";
 import type { CommandPreparing } from "./command-events.js";
 import { resultText, tooLarge } from "./command-result.js";
 import type { Executed } from "./execution.js";
 import { recordRefusal, refusalOfFence } from "./fences.js";
 import type { FenceGround } from "./fences.js";
+import { onceKnown } from "./once-known.js";
 import { needsOfEvents } from "./prepare.js";
 import type { PreparedCall, PreparedCommand } from "./prepare-commands.js";
 import type { PreparedEvent } from "./prepare-event.js";
 import type { Decided, Queued, Settle, Staged } from "./queue.js";
 import { isDamagedDocument } from "./projector/stored-document.js";
-import { ofStore, StoreFailure } from "./store-failure.js";
+import { ofStoreIfAny, StoreFailure } from "./store-failure.js";
 import type { Tx, Written } from "./tx.js";
 
 /** What a call was answered: by each of its commands the canonical text of its result, or undefined. */
@@ -53,7 +55,7 @@ export interface CallReceipt {
    *  this is the first. What it throws refuses the call, but for a `StoreFailure`. */
   find(
     batch: Batch,
-    unready: Set<AnyProjection>,
+    unready: AnyProjection[],
   ): Promise<{ readonly answer: CallAnswer } | { readonly error: LedgerError } | null>;
   /** The event that says what became of it: the last of its tx, or a refusal's only one. */
   event(outcome: AcceptedCall | RefusedCall, mint: Mint): PreparedEvent;
@@ -67,7 +69,7 @@ export interface CallAnswer extends Executed {
 /** What a call is decided with. */
 export interface Deciding extends CommandPreparing {
   /** Is given the projections that refused it because their tables are behind. */
-  readonly unready: Set<AnyProjection>;
+  readonly unready: AnyProjection[];
 }
 
 export class QueuedCommands implements Queued {
@@ -97,12 +99,12 @@ export class QueuedCommands implements Queued {
     return this.call.touched;
   }
 
-  async decide(batch: Batch): Promise<Decided> {
+  decide(batch: Batch): Promise<Decided> | Decided {
     try {
-      return await this.outcome(batch);
+      const outcome = this.outcome(batch);
+      return outcome instanceof Promise ? outcome.catch(refusedWith) : outcome;
     } catch (error) {
-      if (error instanceof StoreFailure) throw error.cause;
-      return { error };
+      return refusedWith(error);
     }
   }
 
@@ -110,45 +112,90 @@ export class QueuedCommands implements Queued {
     this.settle.reject(error);
   }
 
-  private async outcome(batch: Batch): Promise<Decided> {
-    const first = this.receipt === null ? null : await this.receipt.find(batch, this.deciding.unready);
-    // Told after the commit, for the first call may be in this batch; what happens to it happens to this one.
-    if (first !== null && "error" in first)
-      return { staged: { count: 0, answer: () => this.settle.reject(first.error) } };
-    if (first !== null) return { staged: this.answering(first.answer, 0) };
+  private outcome(batch: Batch): Promise<Decided> | Decided {
+    if (this.receipt === null) return this.decideFirst(batch);
+    return onceKnown(this.receipt.find(batch, this.deciding.unready), (first) => {
+      if (first === null) return this.decideFirst(batch);
+      // Told after the commit, for the first call may be in this batch; what happens to it happens to this one.
+      if ("error" in first) return { staged: { count: 0, answer: () => this.settle.reject(first.error) } };
+      return { staged: this.answering(first.answer, 0) };
+    });
+  }
+
+  private decideFirst(batch: Batch): Promise<Decided> | Decided {
     const tx = batch.open();
-    const outcome = await this.run(batch, tx);
-    if (outcome.type === "refused") return this.refuse(batch, outcome);
-    const recording = this.receipt === null ? undefined : this.record(batch, tx, this.receipt, outcome);
-    if (recording !== undefined) await recording;
-    return { staged: this.accept(batch, tx, outcome) };
+    return onceKnown(this.run(batch, tx), (outcome) => {
+      if (outcome.type === "refused") return this.refuse(batch, outcome);
+      if (this.receipt === null) return { staged: this.accept(batch, tx, outcome) };
+      return onceKnown(this.record(batch, tx, this.receipt, outcome), () => ({
+        staged: this.accept(batch, tx, outcome),
+      }));
+    });
+  }
+
+  private run(batch: Batch, tx: Tx): Promise<AcceptedCall | RefusedCall> | AcceptedCall | RefusedCall {
+    return onceKnown(ofStoreIfAny(batch.known.load(this.call)), () => {
+      batch.require(this.call.requirements, this.call.cause);
+      return this.decideFrom(0, [], batch, tx);
+    });
   }
 
   /** Decides one command after the other, each on what the ones before it left. */
-  private async run(batch: Batch, tx: Tx): Promise<AcceptedCall | RefusedCall> {
-    const { commands, requirements, cause, fence, seed } = this.call;
-    const { unready } = this.deciding;
-    const loading = batch.known.load(this.call);
-    if (loading !== undefined) await ofStore(loading);
-    batch.require(requirements, cause);
-    const results: (string | undefined)[] = [];
-    for (const [index, command] of commands.entries()) {
-      const mint = new Mint(seed, index);
-      const fenced = fence === null ? null : await this.checkFence(fence, command, index, { batch, tx, unready });
-      if (fenced !== null) return fenced;
-      const answer = await this.ask(command, mint, batch, tx);
-      if (answer.type === "refused") return this.refusal(answer, command, index);
-      const events = prepareCommandEvents(command, answer.events, this.deciding, this.call.labels, mint);
-      const needed = batch.known.load(needsOfEvents(events));
-      if (needed !== undefined) await ofStore(needed);
-      const folding = tx.add(events);
-      if (folding !== undefined) await ofStore(folding, isDamagedDocument);
-      results.push(resultText(answer.result, `${command.path} result`, tx));
+  private decideFrom(
+    start: number,
+    results: (string | undefined)[],
+    batch: Batch,
+    tx: Tx,
+  ): Promise<AcceptedCall | RefusedCall> | AcceptedCall | RefusedCall {
+    const { commands } = this.call;
+    for (let index = start; index < commands.length; index++) {
+      const refused = this.decideOne(commands[index]!, index, results, batch, tx);
+      if (refused instanceof Promise)
+        return refused.then((found) => found ?? this.decideFrom(index + 1, results, batch, tx));
+      if (refused !== null) return refused;
     }
     let bytes = 0;
     for (const text of results) if (text !== undefined) bytes += Buffer.byteLength(text);
     if (bytes > resultBytesMax) throw tooLarge(this.call.isList ? "results" : "result", bytes);
     return { type: "accepted", results };
+  }
+
+  /** Decides one command and adds what it does to the tx; null when it was accepted. */
+  private decideOne(
+    command: PreparedCommand,
+    index: number,
+    results: (string | undefined)[],
+    batch: Batch,
+    tx: Tx,
+  ): Promise<RefusedCall | null> | RefusedCall | null {
+    const { fence } = this.call;
+    const { unready } = this.deciding;
+    const fenced = fence === null ? null : this.checkFence(fence, command, index, { batch, tx, unready });
+    return onceKnown(fenced, (refused) => refused ?? this.decideFenced(command, index, results, batch, tx));
+  }
+
+  /** The same behind its fence. */
+  private decideFenced(
+    command: PreparedCommand,
+    index: number,
+    results: (string | undefined)[],
+    batch: Batch,
+    tx: Tx,
+  ): Promise<RefusedCall | null> | RefusedCall | null {
+    const mint = new Mint(this.call.seed, index);
+    const reading = readAll(command, { tx, known: batch.known, unready: this.deciding.unready });
+    return onceKnown(reading, (read) => {
+      const answer = this.ask(command, read, mint, batch, tx);
+      if (answer.type === "refused") return this.refusal(answer, command, index);
+      const events = prepareCommandEvents(command, answer.events, this.deciding, this.call.labels, mint);
+      const adding = onceKnown(ofStoreIfAny(batch.known.load(needsOfEvents(events))), () =>
+        ofStoreIfAny(tx.add(events), isDamagedDocument),
+      );
+      return onceKnown(adding, () => {
+        results.push(resultText(answer.result, `${command.path} result`, tx));
+        return null;
+      });
+    });
   }
 
   /** Before each command, for an earlier one of the list may have let go of the claim. */
@@ -172,10 +219,14 @@ export class QueuedCommands implements Queued {
     };
   }
 
-  private async ask(command: PreparedCommand, mint: Mint, batch: Batch, tx: Tx): Promise<CommandAnswer> {
+  private ask(
+    command: PreparedCommand,
+    { found, salts }: FoundAll,
+    mint: Mint,
+    { incarnation }: Batch,
+    tx: Tx,
+  ): CommandAnswer {
     const { id, client, labels, fence } = this.call;
-    const { incarnation } = batch;
-    const { found, salts } = await readAll(command, { tx, known: batch.known, unready: this.deciding.unready });
     const context = commandContext({
       at: tx.at,
       id,
@@ -213,28 +264,44 @@ export class QueuedCommands implements Queued {
     return this.answering(answer, answer.count);
   }
 
-  private async refuse(batch: Batch, refused: RefusedCall): Promise<Decided> {
+  private refuse(batch: Batch, refused: RefusedCall): Promise<Decided> | Decided {
     const { code, details, message, index, fenced } = refused;
     const error = new LedgerError(code, message, { details: index === null ? details : { ...details, index } });
     const tx = batch.open();
-    if (fenced !== undefined && this.call.fence !== null)
-      await recordRefusal(this.call.fence, fenced, { batch, tx, unready: this.deciding.unready });
-    if (this.receipt !== null && !refused.transient) await this.record(batch, tx, this.receipt, refused);
-    if (tx.count === 0) return { error };
-    return { staged: { count: tx.seal().rows.length, answer: () => this.settle.reject(error) } };
+    const { fence } = this.call;
+    const { unready } = this.deciding;
+    const recorded =
+      fenced === undefined || fence === null ? undefined : recordRefusal(fence, fenced, { batch, tx, unready });
+    const kept = onceKnown(recorded, () =>
+      this.receipt === null || refused.transient ? undefined : this.record(batch, tx, this.receipt, refused),
+    );
+    return onceKnown(kept, () => {
+      if (tx.count === 0) return { error };
+      return { staged: { count: tx.seal().rows.length, answer: () => this.settle.reject(error) } };
+    });
   }
 
-  private async record(batch: Batch, tx: Tx, receipt: CallReceipt, outcome: AcceptedCall | RefusedCall): Promise<void> {
+  private record(
+    batch: Batch,
+    tx: Tx,
+    receipt: CallReceipt,
+    outcome: AcceptedCall | RefusedCall,
+  ): Promise<void> | void {
     const event = receipt.event(outcome, new Mint(this.call.seed, "receipt"));
-    const needed = batch.known.load(needsOfEvents([event]));
-    if (needed !== undefined) await ofStore(needed);
-    const folding = tx.record([event]);
-    if (folding !== undefined) await ofStore(folding, isDamagedDocument);
+    return onceKnown(ofStoreIfAny(batch.known.load(needsOfEvents([event]))), () =>
+      ofStoreIfAny(tx.record([event]), isDamagedDocument),
+    );
   }
 
   private answering(answer: CallAnswer, count: number): Staged {
     return { count, answer: () => this.settle.resolve(answer) };
   }
+}
+
+/** The decision of a call that threw; a failure of the store concerns the batch. */
+function refusedWith(error: unknown): Decided {
+  if (error instanceof StoreFailure) throw error.cause;
+  return { error };
 }
 
 function whatWasWritten({ rows, asked, revisionOf }: Written, results: readonly unknown[]): CallAnswer {

@@ -19,6 +19,14 @@ export async function ofStore<Value>(
   }
 }
 
+/** The same where there may be nothing to wait for. */
+export function ofStoreIfAny(
+  answer: Promise<void> | undefined,
+  isRefusal?: (error: unknown) => boolean,
+): Promise<void> | undefined {
+  return answer === undefined ? undefined : ofStore(answer, isRefusal);
+}
+
 /** The same where the answer may be there already: then there is nothing to wait for. */
 export function askStore<Value>(
   ask: () => Promise<Value> | Value,

@@ -29,10 +29,7 @@ export class StreamHeads {
 
   /** Takes over what a commit has changed, and forgets the oldest beyond the bound. */
   adopt(changed: ReadonlyMap<string, StreamHead>): void {
-    for (const [stream, head] of changed) {
-      this.heads.delete(stream);
-      this.heads.set(stream, head);
-    }
+    for (const [stream, head] of changed) this.heads.set(stream, head);
     if (this.heads.size <= streamsMax) return;
     for (const stream of this.heads.keys()) {
       if (this.heads.size <= streamsMax) break;

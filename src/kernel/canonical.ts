@@ -319,7 +319,7 @@ function hasSymbols(value: object): boolean {
 }
 
 /** Sorts names by UTF-16 code units, in place; most objects come sorted, or nearly so. */
-function sorted(names: string[]): string[] {
+export function sorted(names: string[]): string[] {
   let previous = "";
   for (const name of names) {
     if (previous > name) return names.sort();

@@ -15,7 +15,8 @@ export interface CachedStream {
   tail: number[] | null;
 }
 
-/** Least recently used streams go first. At 256 positions each, 10,000 of them are at most 20 MB. */
+/** The ones that were found first go first; one that is still busy is found again. At 256 positions each, 10,000 of them are at
+ *  most 20 MB. */
 const streamsMax = 10_000;
 
 export class StreamCache {
@@ -26,18 +27,14 @@ export class StreamCache {
   nextType: number | null = null;
 
   get(name: string): CachedStream | undefined {
-    const found = this.streams.get(name);
-    if (found === undefined) return undefined;
-    this.streams.delete(name);
-    this.streams.set(name, found);
-    return found;
+    return this.streams.get(name);
   }
 
   set(name: string, stream: CachedStream): void {
     this.streams.set(name, stream);
   }
 
-  /** Forgets the streams used longest ago. Not while a transaction is open: it holds on to what it found. */
+  /** Forgets what is too much. Not while a transaction is open: it holds on to what it found. */
   trim(): void {
     for (const name of this.streams.keys()) {
       if (this.streams.size <= streamsMax) return;
