@@ -26,8 +26,8 @@ export interface CommandOptions<
 > {
   /** The areas whose events it writes. Default: the area of its name. */
   readonly areas?: readonly string[];
-  /** Is the fence of the last holder accepted after its claim has expired, until somebody reclaims? For commands that only let
-   *  go of something. Default false. */
+  /** Is the fence of the last holder accepted after its claim has expired, until somebody reclaims? For the ledger's own
+   *  commands that let go of claims; those of hosts are refused with it. Default false. */
   readonly lateFence?: boolean;
   /** Checks the input and may shape it: a Standard Schema, or a function that returns the input or throws. It must be
    *  synchronous. */

@@ -55,15 +55,17 @@ export class QueuedAppend implements Queued {
 
   private async decideFenced(fence: FenceProof, loading: Promise<void> | undefined, batch: Batch): Promise<Decided> {
     await loading;
-    const refused = await this.refuse(fence, batch);
-    return refused ?? this.stage(batch);
+    // The time at which the claim is live is that of the events.
+    const tx = batch.open();
+    const refused = await this.refuse(fence, batch, tx);
+    return refused ?? this.stage(batch, tx);
   }
 
   /** What its fence refuses, with the record of it; null when the fence is good. */
-  private async refuse(fence: FenceProof, batch: Batch): Promise<Decided | null> {
+  private async refuse(fence: FenceProof, batch: Batch, seen: Tx): Promise<Decided | null> {
     const { unready } = this;
     try {
-      const refused = await refusalOfFence(fence, false, { batch, tx: batch.open(), unready });
+      const refused = await refusalOfFence(fence, false, { batch, tx: seen, unready });
       if (refused === null) return null;
       const { error, reason } = refused;
       if (reason === null) return { error };
@@ -77,8 +79,7 @@ export class QueuedAppend implements Queued {
     }
   }
 
-  private stage(batch: Batch): Promise<Decided> | Decided {
-    const tx = batch.open();
+  private stage(batch: Batch, tx: Tx = batch.open()): Promise<Decided> | Decided {
     let folding: Promise<void> | undefined;
     try {
       batch.require(this.append.requirements, this.append.cause);

@@ -29,3 +29,25 @@ test("an item is claimed, taken over after its lease, and completed once", async
   expect(await ledger.queue.get("r1")).toMatchObject({ status: "done", claim: null, generation: 2 });
   expect((await ledger.verify({ level: "deep" })).verdict).toBe("OK");
 });
+
+test("what is appended under a fence was appended while its claim was live, also when time passes in between", async () => {
+  const clock = manualClock(1_000_000);
+  const ticking = {
+    now: () => {
+      clock.advance(1);
+      return clock.now();
+    },
+    monotonic: () => clock.monotonic(),
+  };
+  await using ledger = await openLedger("memory:", { clock: ticking });
+
+  for (let leaseMs = 1; leaseMs <= 12; leaseMs++) {
+    const runId = `r${leaseMs}`;
+    const { fence, at } = await ledger.queue.enqueue({ runId, claim: { holder: "A", leaseMs } });
+    const appended = await ledger.append("note/1", [{ type: "note.added" }], { fence }).catch(() => null);
+    if (appended !== null) expect(appended.at).toBeLessThan(at + leaseMs);
+  }
+  const noted = await ledger.readStream("note/1").toArray();
+  expect(noted.length).toBeGreaterThan(0);
+  expect(noted.length).toBeLessThan(12);
+});

@@ -427,6 +427,8 @@ describe("openLedger refuses", () => {
   const stray = defineCommand("stray.go", { decide: () => accept([]) });
   const two = defineCommand("bank.two", { areas: ["bank", "stray"], decide: () => accept([]) });
   const again = defineCommand("bank.open", { decide: () => accept([]) });
+  const claims = defineCommand("bank.claim", { areas: ["bank", "queue"], decide: () => accept([]) });
+  const late = defineCommand("bank.late", { lateFence: true, decide: () => accept([]) });
 
   test.each([
     ["commands that are no list", openAccount, "options.commands must be a list"],
@@ -437,6 +439,12 @@ describe("openLedger refuses", () => {
     ],
     ["two of one name", [openAccount, transfer, again], "options.commands[2] must be one definition a name"],
     ["one whose area is not defined", [stray], 'stray.go of areas that options.events defines, found "stray"'],
+    [
+      "one that writes an area of the ledger itself",
+      [claims],
+      'bank.claim of areas that the ledger\'s own commands leave to hosts, found "queue"',
+    ],
+    ["one that would write under a claim that has expired", [late], "bank.late without lateFence"],
     ["one of whose areas is not defined", [two], 'bank.two of areas that options.events defines, found "stray"'],
   ])("%s", async (_title, commands, message) => {
     const error = await refusal(openLedger("memory:", { ...bank, commands: commands as never }));
