@@ -43,11 +43,11 @@ export interface QueueItem extends OwnedDocument {
   reclaimsMax: number;
   /** How often its workers gave it back since then. */
   failures: number;
-  /** The earliest time that somebody asked for since it was claimed. */
+  /** The earliest time that somebody asked for since it was claimed, unless it came before a takeover. */
   wantedAt: number | null;
   /** Somebody asks that it be ended. */
   cancel: { at: number; reason: string } | null;
-  /** Why it was parked, requeued, released or given up last. */
+  /** Why it was parked, requeued, asked for, released or given up last. */
   reason: string | null;
 }
 
@@ -115,7 +115,8 @@ export const queue: Projection<QueueItem> = defineProjection<QueueItem, QueueEve
         const there = present(item);
         there.status = "claimed";
         there.updatedAt = at;
-        there.wantedAt = null;
+        // A time that has come is served by this claim; a later one is still to be kept when the holder lets go.
+        if (there.wantedAt !== null && there.wantedAt <= at) there.wantedAt = null;
         if (claim.superseded !== null) there.reclaims++;
         take(there, claim, at);
       },
@@ -162,9 +163,10 @@ export const queue: Projection<QueueItem> = defineProjection<QueueItem, QueueEve
     },
     "queue.wanted": {
       key: keyOf,
-      apply(item, { data: { availableAt }, at }) {
+      apply(item, { data: { availableAt, reason = null }, at }) {
         const there = present(item);
         there.updatedAt = at;
+        there.reason = reason ?? there.reason;
         if (there.status === "claimed") {
           there.wantedAt = earliest(there.wantedAt, availableAt);
           return;
@@ -173,6 +175,7 @@ export const queue: Projection<QueueItem> = defineProjection<QueueItem, QueueEve
           there.status = "queued";
           there.reclaims = 0;
           there.failures = 0;
+          there.cancel = null;
           there.availableAt = availableAt;
           return;
         }

@@ -8,6 +8,7 @@ export { Queue } from "./api/queue.js";
 export type {
   ClaimNextOptions,
   ClaimOptions,
+  ClaimedWork,
   LetGoOptions,
   ListedClaim,
   NewQueueItem,
@@ -28,7 +29,14 @@ export type { CommandContext } from "./commands/context.js";
 export { defineCommand } from "./commands/define-command.js";
 export type { Command, CommandDefinition, CommandMaker, CommandOptions, ResultOf } from "./commands/define-command.js";
 export { queueCommands } from "./commands/queue.js";
-export type { ClaimedItem, EnqueuedClaim, QueueCommands, Renewed, Requeued } from "./commands/queue.js";
+export type {
+  CancelRequested,
+  ClaimedItem,
+  EnqueuedClaim,
+  QueueCommands,
+  Renewed,
+  Requeued,
+} from "./commands/queue.js";
 export type {
   ClaimNextInput,
   ClaimWish,

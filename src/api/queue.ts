@@ -6,7 +6,7 @@ import { checkMembers } from "../kernel/members.js";
 import { kindOf, parseRunId } from "../kernel/names.js";
 import { queueKind, queueStream, runIdOf } from "../journal/events/queue.js";
 import { claimNext, complete, enqueue, park, release, renew, requestCancel, requeue } from "../commands/queue.js";
-import type { ClaimedItem, Renewed, Requeued } from "../commands/queue.js";
+import type { CancelRequested, ClaimedItem, Renewed, Requeued } from "../commands/queue.js";
 import type { EnqueueInput } from "../commands/queue-input.js";
 import type { Command } from "../commands/define-command.js";
 import type { Engine } from "../engine/engine.js";
@@ -65,6 +65,12 @@ export interface RequeueOptions {
   readonly failuresMax?: number;
 }
 
+/** What `claimNext` got, and the fence that proves it. @public */
+export interface ClaimedWork extends Executed {
+  readonly item: Told<ClaimedItem>;
+  readonly fence: Fence;
+}
+
 /** Which items to list. @public */
 export interface QueueListOptions {
   readonly status?: QueueEntry["status"] | undefined;
@@ -75,6 +81,7 @@ export interface QueueListOptions {
 }
 
 const leaseMsDefault = 30_000;
+const statuses: readonly QueueEntry["status"][] = ["queued", "claimed", "parked", "done", "dead"];
 
 /** The run queue, as `ledger.queue`. What is refused is thrown as a `LedgerError`, and what a claim's holder writes is refused
  *  with `FENCED` once it has lost it. @public */
@@ -112,40 +119,42 @@ export class Queue {
   }
 
   /** Claims the item that comes first for a holder: by rank, one that is affine to it as if it were ten minutes older. Null
-   *  when there is none now. */
-  async claimNext(
-    options: ClaimNextOptions,
-    execution: ExecuteOptions = {},
-  ): Promise<{ readonly item: Told<ClaimedItem>; readonly fence: Fence } | null> {
+   *  when there is none now. An item that was taken over too often dies on the way. */
+  async claimNext(options: ClaimNextOptions, execution: ExecuteOptions = {}): Promise<ClaimedWork | null> {
     checkMembers(options, "options", ["holder", "leaseMs", "token", "exclude"]);
     const { exclude, ...claim } = options;
     const wish = this.wish(claim, "options", execution);
-    const { result: item } = await this.execute(claimNext({ ...wish.claim, exclude }), execution);
-    return item === null ? null : { item, fence: fenceOf(item.runId, item, wish.token) };
+    const { result: item, ...executed } = await this.execute(claimNext({ ...wish.claim, exclude }), execution);
+    return item === null ? null : { ...executed, item, fence: fenceOf(item.runId, item, wish.token) };
   }
 
   /** More time for the holder, never less; says, too, whether somebody asks that the work be ended. */
-  async renew(fence: Fence, leaseMs: number = leaseMsDefault, options: ExecuteOptions = {}): Promise<Told<Renewed>> {
-    const { result } = await this.execute(renew({ runId: runOf(fence), leaseMs }), { ...options, fence });
-    return result;
+  async renew(
+    fence: Fence,
+    leaseMs: number = leaseMsDefault,
+    options: ExecuteOptions = {},
+  ): Promise<Executed & Told<Renewed>> {
+    return this.answer(renew({ runId: runOf(fence), leaseMs }), { ...options, fence });
   }
 
   /** Is a fence good at this moment? Nothing follows from it for the next one: what a holder writes presents its fence, and is
    *  refused in the same commit. */
   async verify(fence: Fence): Promise<boolean> {
     const proof = parseFence(fence, "fence");
-    const item = await this.engine.projection(queue).get(runOf(fence));
-    if (item === null) return false;
+    const runId = runOf(fence);
+    // The time first: what is read behind it and is good at it was good at some moment between.
     const { at, incarnation } = await this.engine.moment();
+    const item = await this.engine.projection(queue).get(runId);
+    if (item === null) return false;
     const owned = { key: proof.key, incarnation, generation: item.generation, claim: item.claim };
     return checkFence(owned, proof, at) === null;
   }
 
   /** Lets go of an item, which others may claim from `availableAt` on: by default at once, null for not before somebody asks
    *  for it with `requeue`. The last holder may do so after its claim has expired, until somebody reclaims. */
-  async park(fence: Fence, park_: LetGoOptions = {}, options: ExecuteOptions = {}): Promise<Executed> {
-    checkMembers(park_, "options", ["availableAt", "reason"]);
-    const { availableAt: at, reason } = park_;
+  async park(fence: Fence, wish: LetGoOptions = {}, options: ExecuteOptions = {}): Promise<Executed> {
+    checkMembers(wish, "options", ["availableAt", "reason"]);
+    const { availableAt: at, reason } = wish;
     const availableAt = at === null ? null : timeOf(at, "options.availableAt");
     return this.under(fence, park({ runId: runOf(fence), availableAt, reason }), options);
   }
@@ -165,19 +174,26 @@ export class Queue {
    *  them it is dead. With a run id: somebody wants the item by then; what is dead begins again, and its counters with it. */
   async requeue(
     target: Fence | string,
-    requeue_: RequeueOptions = {},
+    wish: RequeueOptions = {},
     options: ExecuteOptions = {},
-  ): Promise<Told<Requeued>> {
-    checkMembers(requeue_, "options", ["availableAt", "reason", "failuresMax"]);
-    const wish = { ...requeue_, availableAt: timeOf(requeue_.availableAt, "options.availableAt") };
-    if (typeof target === "string") return (await this.execute(requeue({ ...wish, runId: target }), options)).result;
-    return (await this.execute(requeue({ ...wish, runId: runOf(target) }), { ...options, fence: target })).result;
+  ): Promise<Executed & Told<Requeued>> {
+    checkMembers(wish, "options", ["availableAt", "reason", "failuresMax"]);
+    const { failuresMax, reason } = wish;
+    if (typeof target === "string" && failuresMax !== undefined)
+      throw invalid("options.failuresMax", "absent beside a run id: only a holder can fail", failuresMax);
+    const availableAt = timeOf(wish.availableAt, "options.availableAt");
+    if (typeof target === "string") return this.answer(requeue({ runId: target, availableAt, reason }), options);
+    const runId = runOf(target);
+    return this.answer(requeue({ runId, availableAt, reason, failuresMax }), { ...options, fence: target });
   }
 
   /** Asks that an item be ended: its holder hears of it when it renews; one that nobody owns is done. */
-  async requestCancel(runId: string, reason: string, options: ExecuteOptions = {}): Promise<Executed> {
-    const { result: _, ...executed } = await this.execute(requestCancel({ runId, reason }), options);
-    return executed;
+  async requestCancel(
+    runId: string,
+    reason: string,
+    options: ExecuteOptions = {},
+  ): Promise<Executed & Told<CancelRequested>> {
+    return this.answer(requestCancel({ runId, reason }), options);
   }
 
   /** One item; null when the run is not on the queue. */
@@ -187,10 +203,14 @@ export class Queue {
   }
 
   /** All items, or those of one status, the oldest first. */
-  async list({ status, after, limit }: QueueListOptions = {}): Promise<{
+  async list(options: QueueListOptions = {}): Promise<{
     readonly items: readonly QueueEntry[];
     readonly next: string | null;
   }> {
+    checkMembers(options, "options", ["status", "after", "limit"]);
+    const { status, after, limit } = options;
+    if (status !== undefined && !statuses.includes(status))
+      throw invalid("options.status", `one of ${statuses.join(", ")}`, status);
     const { documents, next } = await this.engine.projection(queue).find({
       ...(status === undefined ? { index: "created" } : { index: "status", prefix: [status] }),
       ...(after !== undefined && { after }),
@@ -202,6 +222,14 @@ export class Queue {
   private async under(fence: Fence, command: Command, options: ExecuteOptions): Promise<Executed> {
     const { result: _, ...executed } = await this.execute(command, { ...options, fence });
     return executed;
+  }
+
+  private async answer<Result extends object>(
+    command: Command<Result>,
+    options: ExecuteOptions,
+  ): Promise<Executed & Told<Result>> {
+    const { result, ...executed } = await this.execute(command, options);
+    return { ...executed, ...result };
   }
 
   private async execute<Result>(

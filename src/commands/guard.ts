@@ -1,5 +1,5 @@
 /** What deciders ask of claims: may this call write here, and what claim does it get? */
-import { fencedError, isLive } from "../kernel/claim.js";
+import { fencedError } from "../kernel/claim.js";
 import type { FenceReason, Owned } from "../kernel/claim.js";
 import type { OwnedDocument } from "../../projections/owned.js";
 import { refuse } from "./answer.js";
@@ -16,12 +16,6 @@ export function requireFence(owned: Owned, { fence }: CommandContext): Refused |
   if (fence === null) return fenced(owned, "missing", owned.generation);
   if (fence.key !== owned.key) return fenced(owned, "key", fence.generation);
   return null;
-}
-
-/** Refuses a call that does not present the fence of this thing while somebody owns it. */
-export function requireFenceIfOwned(owned: Owned, context: CommandContext): Refused | null {
-  if (!isLive(owned.claim, context.at) && context.fence?.key !== owned.key) return null;
-  return requireFence(owned, context);
 }
 
 function fenced({ key, generation }: Owned, reason: FenceReason, offered: number): Refused {

@@ -81,6 +81,11 @@ export interface Requeued {
   readonly availableAt: number | null;
 }
 
+/** Where a request to cancel found, or left, the item. `claimed`: its holder will hear of it. @public */
+export interface CancelRequested {
+  readonly status: QueueStatus;
+}
+
 /** What `claimNext` finds. @public */
 export interface ClaimedItem {
   readonly runId: string;
@@ -121,7 +126,12 @@ export const enqueue: Maker<
         { message: `${runId} must be new to the queue, found it ${item.status}` },
       );
     const taken = slot?.documents[0];
-    if (taken !== undefined) return refuse("SLOT_TAKEN", { parent: parent ?? null, runId: taken.key });
+    if (taken !== undefined)
+      return refuse(
+        "SLOT_TAKEN",
+        { parent: parent ?? null, runId: taken.key },
+        { message: `${parent} must not have a continuation yet, found ${taken.key}` },
+      );
     const event: QueueEnqueued = {
       availableAt: Math.max(said.availableAt ?? context.at, context.at),
       priority: said.priority ?? 0,
@@ -258,10 +268,10 @@ export const requeue: Maker<RequeueInput, Requeued, OneItem> = defineCommand("qu
   reads: [({ runId }) => ({ item: queue.get(runId) })],
   decide({ item }, { runId, availableAt: asked = 0, reason, failuresMax = Infinity }, context) {
     const availableAt = Math.max(asked, context.at);
+    const why = reason === undefined ? {} : { reason };
     if (context.fence !== null) {
       const refused = refuseHolder(item, runId, context);
       if (refused !== null) return refused;
-      const why = reason === undefined ? {} : { reason };
       if (item!.failures >= failuresMax) {
         const died: QueueDied = { cause: "failures", ...why };
         return accept([on(runId, "queue.died", died)], { status: "dead", availableAt: null });
@@ -270,30 +280,33 @@ export const requeue: Maker<RequeueInput, Requeued, OneItem> = defineCommand("qu
       return accept([on(runId, "queue.requeued", requeued)], { status: "queued", availableAt });
     }
     if (item === null || item.status === "released") return unknownRun(runId);
-    if (item.status === "done") return refuse("ILLEGAL_TRANSITION", { runId, status: item.status });
+    if (item.status === "done")
+      return refuse(
+        "ILLEGAL_TRANSITION",
+        { runId, status: item.status },
+        { message: `${runId} must not be done to be asked for again, found it done for good` },
+      );
     const before = item.status === "claimed" ? item.wantedAt : item.status === "dead" ? null : item.availableAt;
     if (before !== null && before <= availableAt) return accept([], { status: item.status, availableAt: before });
-    const wanted: QueueWanted = { availableAt };
+    const wanted: QueueWanted = { availableAt, ...why };
     const status = waits(item) || item.status === "claimed" ? item.status : "queued";
     return accept([on(runId, "queue.wanted", wanted)], { status, availableAt });
   },
 });
 
 /** Asks that an item be ended: its holder hears of it with the next renewal; one that nobody owns is done. Needs no fence. */
-export const requestCancel: Maker<RequestCancelInput, { readonly status: QueueStatus }, OneItem> = defineCommand(
-  "queue.requestCancel",
-  {
-    parse: parseRequestCancel,
-    reads: [({ runId }) => ({ item: queue.get(runId) })],
-    decide({ item }, { runId, reason }, { at }) {
-      if (item === null || item.status === "released") return unknownRun(runId);
-      const status = isLive(item.claim, at) ? "claimed" : "done";
-      if (item.status === "done" || item.cancel !== null) return accept([], { status: item.status });
-      const requested: QueueCancelRequested = { reason };
-      return accept([on(runId, "queue.cancelRequested", requested)], { status });
-    },
+export const requestCancel: Maker<RequestCancelInput, CancelRequested, OneItem> = defineCommand("queue.requestCancel", {
+  parse: parseRequestCancel,
+  reads: [({ runId }) => ({ item: queue.get(runId) })],
+  decide({ item }, { runId, reason }, { at }) {
+    if (item === null || item.status === "released") return unknownRun(runId);
+    const isOwned = isLive(item.claim, at);
+    const status = isOwned ? "claimed" : "done";
+    if (item.status === "done" || (isOwned && item.cancel !== null)) return accept([], { status });
+    const requested: QueueCancelRequested = { reason };
+    return accept([on(runId, "queue.cancelRequested", requested)], { status });
   },
-);
+});
 
 /** What `queueCommands` has. @public */
 export interface QueueCommands {

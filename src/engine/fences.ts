@@ -16,6 +16,7 @@ import type { Batch } from "./batch.js";
 import { noteUnready } from "./command-reads.js";
 import { ownEvent } from "./prepare-event.js";
 import { needsOfEvents } from "./prepare.js";
+import { isDamagedDocument } from "./projector/stored-document.js";
 import { askStore, ofStore } from "./store-failure.js";
 import type { Tx } from "./tx.js";
 
@@ -61,7 +62,7 @@ export async function recordRefusal(
   const needed = batch.known.load(needsOfEvents([event]));
   if (needed !== undefined) await ofStore(needed);
   const folding = tx.record([event]);
-  if (folding !== undefined) await ofStore(folding);
+  if (folding !== undefined) await ofStore(folding, isDamagedDocument);
 }
 
 function readOwned(

@@ -134,10 +134,7 @@ export class QueuedCommands implements Queued {
   }
 
   private run(batch: Batch, tx: Tx): Promise<AcceptedCall | RefusedCall> | AcceptedCall | RefusedCall {
-    return onceKnown(ofStoreIfAny(batch.known.load(this.call)), () => {
-      batch.require(this.call.requirements, this.call.cause);
-      return this.decideFrom(0, [], batch, tx);
-    });
+    return onceKnown(ofStoreIfAny(batch.known.load(this.call)), () => this.decideFrom(0, [], batch, tx));
   }
 
   /** Decides one command after the other, each on what the ones before it left. */
@@ -182,6 +179,8 @@ export class QueuedCommands implements Queued {
     batch: Batch,
     tx: Tx,
   ): Promise<RefusedCall | null> | RefusedCall | null {
+    // Behind the fence: who lost it must stop, and not read and decide again.
+    if (index === 0) batch.require(this.call.requirements, this.call.cause);
     const mint = new Mint(this.call.seed, index);
     const reading = readAll(command, { tx, known: batch.known, unready: this.deciding.unready });
     return onceKnown(reading, (read) => {

@@ -6,7 +6,7 @@
  *  Source: design section 8, decisions 15.1 and 15.11. */
 import { sha256Hex } from "./digest.js";
 import { invalid, LedgerError, limit } from "./errors.js";
-import { generationMax, keyUnitsMax, tokenUnitsMin } from "./limits.js";
+import { generationMax, keyUnitsMax, timeMsMax, tokenUnitsMin } from "./limits.js";
 import { checkMembers, parseInteger } from "./members.js";
 import { parseKey, parseStream } from "./names.js";
 
@@ -103,9 +103,14 @@ export function claimOwned(
   if (generation > generationMax) throw limit(key, "generations", generationMax, generation);
   return {
     type: "claimed",
-    claim: { holder, generation, tokenHash, acquiredAt: at, expiresAt: at + leaseMs },
+    claim: { holder, generation, tokenHash, acquiredAt: at, expiresAt: leaseEnd(at, leaseMs) },
     superseded: previous?.generation ?? null,
   };
+}
+
+/** When a lease ends: no later than a `Date` can show. */
+function leaseEnd(at: number, leaseMs: number): number {
+  return Math.min(at + leaseMs, timeMsMax);
 }
 
 /** Why a write under a fence must be refused at that moment; null when it may go on. */
@@ -134,7 +139,7 @@ export function renewClaim(
   const refused = checkFence(owned, fence, at);
   if (refused !== null) return refused;
   const claim = owned.claim!; // what is not refused is claimed
-  return { type: "renewed", claim: { ...claim, expiresAt: Math.max(claim.expiresAt, at + leaseMs) } };
+  return { type: "renewed", claim: { ...claim, expiresAt: Math.max(claim.expiresAt, leaseEnd(at, leaseMs)) } };
 }
 
 /** The refusal of a fence as it is thrown at the public API. */
@@ -165,6 +170,8 @@ export function proofOf({ key, incarnation, generation, token }: Fence): FencePr
 
 /** Parses a fence that a caller presents. Its token is never shown. */
 export function parseFence(value: unknown, path: string): FenceProof {
+  // What is no fence may be the token itself.
+  if (typeof value === "string") throw invalid(path, "a fence { key, incarnation, generation, token }", "a string");
   checkMembers(value, path, ["key", "incarnation", "generation", "token"]);
   const { key, incarnation, generation, token } = value as { readonly [name: string]: unknown }; // any object may have them
   return {

@@ -49,6 +49,7 @@ export interface QueueRequeued {
 /** Somebody who is not its worker asks for it by then; what is dead begins again. */
 export interface QueueWanted {
   readonly availableAt: number;
+  readonly reason?: string;
 }
 
 /** Somebody asks that it be ended. */
