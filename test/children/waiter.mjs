@@ -5,7 +5,7 @@ import { openLedger } from "../../dist/src/index.js";
 
 const [path, what] = process.argv.slice(2);
 const ledger = await openLedger(path);
-const subscription = ledger.subscribe({ from: "head", consumer: what, leaseMs: 1_000 });
+const subscription = ledger.subscribe({ from: "head", consumer: what, leaseMs: 60_000 });
 await subscription.next();
 writeSync(1, "live\n");
 if (what === "wait") {

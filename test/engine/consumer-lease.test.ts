@@ -150,7 +150,7 @@ describeStores("the owner of a consumer", (_, openStoreOf) => {
   });
 
   test("that is lost while its reader waits tells it without waiting for an event", async () => {
-    const { store, one } = await openTwo();
+    const { store, one } = await openTwo({ clock: manualClock() });
     const subscription = follow(one, { leaseMs: 100 });
     await take(subscription);
     const waiting = subscription.next();

@@ -116,8 +116,8 @@ test(
     const path = await closedLedger();
     const program = fileURLToPath(new URL("../children/store-exhausted.mjs", import.meta.url));
 
-    // 64, not 32: Node's own loader opens that many modules at once. The child then uses up all but a few of them.
-    const child = spawnSync("sh", ["-c", `ulimit -n 64 && exec "$0" "$1" "$2"`, process.execPath, program, path], {
+    // Many, for Node's own loader opens all modules that it knows of at once. The child then uses up all but a few of them.
+    const child = spawnSync("sh", ["-c", `ulimit -n 512 && exec "$0" "$1" "$2"`, process.execPath, program, path], {
       encoding: "utf8",
     });
 
