@@ -5,7 +5,7 @@ import { openLedger } from "../../dist/src/index.js";
 const [path, stream] = process.argv.slice(2);
 const say = (value) => writeSync(1, `${JSON.stringify(value)}\n`);
 
-const ledger = await openLedger(path);
+const ledger = await openLedger(path, { busyTimeoutMs: 60_000 });
 const [first] = await ledger.read({ from: 1, limit: 1 }).toArray();
 const positions = [];
 for (;;) {

@@ -67,7 +67,7 @@ test(
 
 test("another process that names a content is told at once that it is erased, and no event names it afterwards", async () => {
   const path = ledgerPath();
-  const ledger = await open(path);
+  const ledger = await open(path, { busyTimeoutMs: 60_000 });
   await ledger.append("a/1", [{ type: "note.written", data: { text: content("wanted by both") } }]);
   const [first] = await ledger.readStream("a/1").toArray();
   const { text } = first!.data as unknown as { text: ContentReference };
@@ -86,7 +86,7 @@ test("another process that names a content is told at once that it is erased, an
 
 test("another process that names a content from another stream keeps it from being erased, or finds it gone", async () => {
   const path = ledgerPath();
-  const ledger = await open(path);
+  const ledger = await open(path, { busyTimeoutMs: 60_000 });
   await ledger.append("a/1", [{ type: "note.written", data: { text: content("wanted by both") } }]);
   const [first] = await ledger.readStream("a/1").toArray();
   const { text } = first!.data as unknown as { text: ContentReference };

@@ -75,7 +75,7 @@ test("a key stands neither in the ledger file nor in its log while it is in use"
 
 test("checkpoints that are made while another process appends are of true prefixes", { timeout: 120_000 }, async () => {
   const path = ledgerPath();
-  const ledger = await open(path, { key: key1 });
+  const ledger = await open(path, { key: key1, busyTimeoutMs: 60_000 });
   const child = startChild("appender.mjs", [path, "other", "300", "thing/1", "16"]);
   const made = [];
   while (child.process.exitCode === null) {

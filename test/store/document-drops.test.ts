@@ -41,7 +41,7 @@ test("whoever opens a file while tables come and go finds each with its row", { 
   await child.line("made");
 
   for (let round = 0; round < 60; round++) {
-    const store = await openSqliteStore(path, { readOnly: round % 2 === 0 });
+    const store = await openSqliteStore(path, { readOnly: round % 2 === 0, busyTimeoutMs: 60_000 });
     const raw = await store.raw();
     expect(await raw.problems("schema")).toEqual([]);
     for (const { id } of await raw.projections()) expect(await raw.documents(Number(id), null, 10)).toHaveLength(1);
