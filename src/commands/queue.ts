@@ -277,7 +277,12 @@ export const requeue: Maker<RequeueInput, Requeued, OneItem> = defineCommand("qu
         return accept([on(runId, "queue.died", died)], { status: "dead", availableAt: null });
       }
       const requeued: QueueRequeued = { availableAt, ...why };
-      return accept([on(runId, "queue.requeued", requeued)], { status: "queued", availableAt });
+      // Somebody may have asked for it by an earlier time while it was claimed.
+      const wantedAt = item!.wantedAt ?? Infinity;
+      return accept([on(runId, "queue.requeued", requeued)], {
+        status: "queued",
+        availableAt: Math.min(availableAt, wantedAt),
+      });
     }
     if (item === null || item.status === "released") return unknownRun(runId);
     if (item.status === "done")

@@ -37,6 +37,8 @@ export { recordHistory } from "./history.js";
 export type { HistoryEvent } from "./history.js";
 export { checkLaw, LawBroken } from "./laws.js";
 export type { Law } from "./laws.js";
+export { compareWithModel } from "./simulation/lockstep.js";
+export type { LockstepOptions, LockstepReport } from "./simulation/lockstep.js";
 export { manualClock } from "./manual-clock.js";
 export type { ManualClock } from "./manual-clock.js";
 export { seededBytes, seededNumbers } from "./seeded.js";
