@@ -1,9 +1,14 @@
 /** The run queue's events, on `queue/<run id>`, which is also the claim key of the item.
  *  Source: design section 8, decisions 15.1, 15.14, 15.17; rows N-01 to N-14. */
+import { invalid } from "../../kernel/errors.js";
+import { priorityMax, reclaimsMaxMax } from "../../kernel/limits.js";
+import { parseInteger } from "../../kernel/members.js";
+import { parseLabel, parseReason, parseRunId } from "../../kernel/names.js";
 import type { ContentReference } from "../content.js";
 import type { ClaimTaken } from "../claim-facts.js";
 import { defineEvents } from "../define-events.js";
 import type { EventDefinitions } from "../define-events.js";
+import { checkClaimTaken, checkTime, factsOf, nullOr } from "../facts.js";
 
 export const queueKind = "queue";
 
@@ -68,23 +73,42 @@ export interface QueueDied {
   readonly reason?: string;
 }
 
+const why = { reason: parseReason };
+
 /** Closed: written by the queue's commands alone. */
 export const queueEvents: EventDefinitions = defineEvents(
   queueKind,
   { open: false },
   {
-    "queue.enqueued": { content: ["/input"] },
-    "queue.claimed": {},
-    "queue.renewed": {},
-    "queue.parked": {},
-    "queue.completed": {},
-    "queue.released": {},
-    "queue.requeued": {},
-    "queue.wanted": {},
-    "queue.cancelRequested": {},
-    "queue.died": {},
+    "queue.enqueued": {
+      content: ["/input"],
+      parse: factsOf(
+        "queue.enqueued",
+        {
+          availableAt: checkTime,
+          priority: (value, path) => parseInteger(value, path, -priorityMax, priorityMax),
+          affinity: nullOr(parseLabel),
+          parent: nullOr(parseRunId),
+          reclaimsMax: (value, path) => parseInteger(value, path, 0, reclaimsMaxMax),
+        },
+        { input: (value) => value, claim: checkClaimTaken },
+      ),
+    },
+    "queue.claimed": { parse: factsOf("queue.claimed", { claim: checkClaimTaken }) },
+    "queue.renewed": { parse: factsOf("queue.renewed", { expiresAt: checkTime }) },
+    "queue.parked": { parse: factsOf("queue.parked", { availableAt: nullOr(checkTime) }, why) },
+    "queue.completed": { parse: factsOf("queue.completed", {}) },
+    "queue.released": { parse: factsOf("queue.released", {}, why) },
+    "queue.requeued": { parse: factsOf("queue.requeued", { availableAt: checkTime }, why) },
+    "queue.wanted": { parse: factsOf("queue.wanted", { availableAt: checkTime }, why) },
+    "queue.cancelRequested": { parse: factsOf("queue.cancelRequested", { reason: parseReason }) },
+    "queue.died": { parse: factsOf("queue.died", { cause: checkCause }, why) },
   },
 );
+
+function checkCause(value: unknown, path: string): void {
+  if (value !== "failures" && value !== "reclaims") throw invalid(path, '"failures" or "reclaims"', value);
+}
 
 /** The stream of an item, and its claim key. */
 export function queueStream(runId: string): string {
