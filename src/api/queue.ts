@@ -6,7 +6,7 @@ import { checkMembers } from "../kernel/members.js";
 import { kindOf, parseRunId } from "../kernel/names.js";
 import { queueKind, queueStream, runIdOf } from "../journal/events/queue.js";
 import { claimNext, complete, enqueue, park, release, renew, requestCancel, requeue } from "../commands/queue.js";
-import type { CancelRequested, ClaimedItem, Renewed, Requeued } from "../commands/queue.js";
+import type { CancelRequested, ClaimedItem, EnqueuedClaim, Renewed, Requeued } from "../commands/queue.js";
 import type { EnqueueInput } from "../commands/queue-input.js";
 import type { Command } from "../commands/define-command.js";
 import type { Engine } from "../engine/engine.js";
@@ -113,7 +113,7 @@ export class Queue {
     const wish = claim === undefined ? undefined : this.wish(claim, "item.claim", options);
     const wished = { ...said, availableAt: timeOf(availableAt, "item.availableAt"), claim: wish?.claim };
     const { result, ...executed } = await this.execute(enqueue(wished), options);
-    const fence = result === null ? null : fenceOf(item.runId, result, wish!.token);
+    const fence = result === null ? null : fenceOf(result, wish!.token);
     // With a claim there is a fence, and without one there is none.
     return { ...executed, fence } as never;
   }
@@ -125,7 +125,7 @@ export class Queue {
     const { exclude, ...claim } = options;
     const wish = this.wish(claim, "options", execution);
     const { result: item, ...executed } = await this.execute(claimNext({ ...wish.claim, exclude }), execution);
-    return item === null ? null : { ...executed, item, fence: fenceOf(item.runId, item, wish.token) };
+    return item === null ? null : { ...executed, item, fence: fenceOf(item, wish.token) };
   }
 
   /** More time for the holder, never less; says, too, whether somebody asks that the work be ended. */
@@ -256,11 +256,8 @@ function runOf(fence: Fence): string {
   return parseRunId(runIdOf(key), "fence.key");
 }
 
-function fenceOf(
-  runId: string,
-  { incarnation, generation }: { readonly incarnation: number; readonly generation: number },
-  token: string,
-): Fence {
+/** Of what was claimed as it is kept: a `redact` hook may have renamed the run. */
+function fenceOf({ runId, incarnation, generation }: EnqueuedClaim | Told<ClaimedItem>, token: string): Fence {
   return { key: queueStream(runId), incarnation, generation, token };
 }
 

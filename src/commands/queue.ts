@@ -64,6 +64,7 @@ type Maker<Given, Result, Found, Input = Given> = CommandMaker<Given, Input, Com
 
 /** The claim of an item that is its originator's from birth. @public */
 export interface EnqueuedClaim {
+  readonly runId: string;
   readonly incarnation: number;
   readonly generation: number;
   readonly expiresAt: number;
@@ -143,6 +144,7 @@ export const enqueue: Maker<
     if (wish === undefined) return accept([on(runId, "queue.enqueued", data)], null);
     const claim = claimOf(runId, item, wish, context);
     return accept([on(runId, "queue.enqueued", { ...data, claim })], {
+      runId,
       incarnation: context.incarnation,
       generation: claim.generation,
       expiresAt: claim.expiresAt,
