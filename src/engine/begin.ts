@@ -38,6 +38,11 @@ export function isPassing(error: unknown): boolean {
   return isBusy(error) || (error instanceof LedgerError && error.code === "STORE_UNAVAILABLE");
 }
 
+/** Was the store closed? Then it is over, however long one waits. */
+export function isClosed(error: unknown): boolean {
+  return error instanceof LedgerError && error.code === "CLOSED";
+}
+
 /** Waits, in real time. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {

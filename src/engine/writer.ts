@@ -10,7 +10,7 @@ import { journalStream, parseAreaDefined, restoredIncarnation } from "../journal
 import type { Store, StoreHead, StoreReads, StoreTransaction } from "../journal/store.js";
 import type { Areas } from "./areas.js";
 import { Batch } from "./batch.js";
-import { beginWithin, isBusy, isPassing, pause } from "./begin.js";
+import { beginWithin, isBusy, isClosed, isPassing, pause } from "./begin.js";
 import type { Documents } from "./documents.js";
 import { Known } from "./known.js";
 import { readOwnEvents } from "./own-events.js";
@@ -134,6 +134,7 @@ export class Writer {
       let batch: Batch | null = null;
       let outcomes: Outcome[] = [];
       let decided = false;
+      let asked = false;
       try {
         batch = await this.startBatch(transaction);
         // An area may have to be recorded with its first event, so the journal's own stream is always among them.
@@ -148,6 +149,7 @@ export class Writer {
         decided = true;
         if (batch.entries.length > 0 || batch.documents.pending) {
           await write(transaction, batch);
+          asked = true;
           await transaction.commit();
         } else await undo(transaction);
         this.adopt(batch);
@@ -155,6 +157,13 @@ export class Writer {
       } catch (cause) {
         // A source that was never asked still hands out its batch; one that was is closed, and what it kept stays queued.
         if (attempt === 1) taken.push(...source);
+        // Documents alone, which nobody was promised: whatever became of them, they can be written again.
+        const documentsAlone = decided && batch?.entries.length === 0;
+        const passes = isBusy(cause) || (documentsAlone && isPassing(cause));
+        if (!asked && !passes) {
+          await this.giveUp(transaction);
+          return { outcomes: failed(outcomes, taken, cause), position: -1 };
+        }
         const found = await this.lookUp(transaction, batch);
         if (found.committed) {
           if (batch !== null) {
@@ -164,10 +173,11 @@ export class Writer {
           return { outcomes, position: lastOf(batch) };
         }
         const again = found.transaction;
-        if (again === null) return { outcomes: inDoubt(outcomes, taken, batch, cause, found.cause), position: -1 };
-        // Documents alone, which nobody was promised: whatever became of them, they can be written again.
-        const documentsAlone = decided && batch?.entries.length === 0;
-        if (!(isBusy(cause) || (documentsAlone && isPassing(cause))) || attempt >= retriesMax) {
+        if (again === null) {
+          const told = asked ? inDoubt(outcomes, taken, batch, cause, found.cause) : failed(outcomes, taken, cause);
+          return { outcomes: told, position: -1 };
+        }
+        if (!passes || attempt >= retriesMax) {
           await undo(again);
           return { outcomes: failed(outcomes, taken, cause), position: -1 };
         }
@@ -177,6 +187,13 @@ export class Writer {
         outcomes = [];
       }
     }
+  }
+
+  /** After a failure before a commit was asked for: nothing was written, and there is nothing to look for. */
+  private async giveUp(transaction: StoreTransaction): Promise<void> {
+    await undo(transaction);
+    this.forget();
+    await this.options.store.reset().catch(() => {}); // whoever comes next is told by its own call
   }
 
   /** After a commit that failed or gave no answer: takes the lock again and compares the id at the batch's first position. */
@@ -198,7 +215,7 @@ export class Writer {
         await undo(again);
         return { committed: true, transaction: null };
       } catch (cause) {
-        if (monotonic() >= deadline) return { committed: false, transaction: null, cause };
+        if (isClosed(cause) || monotonic() >= deadline) return { committed: false, transaction: null, cause };
         await pause(20);
       }
     }

@@ -140,4 +140,44 @@ describe("a commit", () => {
       expect((await ledger.verify()).verdict).toBe("OK");
     },
   );
+
+  test("that was not asked for yet when the store went away is not in doubt, and its callers are told at once", async () => {
+    const failing = failingStore("before append", () => {
+      failing.unreachable(true);
+      return new LedgerError("STORE_UNAVAILABLE", "connection lost");
+    });
+    const ledger = await open(failing.store, { busyTimeoutMs: 3_600_000 });
+    failing.arm();
+
+    expect(codes(await appendThree(ledger))).toEqual(["STORE_UNAVAILABLE", "REVISION_CONFLICT", "STORE_UNAVAILABLE"]);
+
+    failing.unreachable(false);
+    expect(await stored(ledger)).toEqual([]);
+    expect(codes(await appendThree(ledger))).toEqual(["done", "REVISION_CONFLICT", "done"]);
+    expect((await ledger.verify()).verdict).toBe("OK");
+  });
+
+  test("that met a conflict of a store that then stayed away is not in doubt", async () => {
+    const failing = failingStore("before append", () => {
+      failing.unreachable(true);
+      return new LedgerError("STORE_BUSY", "serialisation failure");
+    });
+    const ledger = await open(failing.store, { busyTimeoutMs: 50 });
+    failing.arm();
+
+    expect(codes(await appendThree(ledger))).toEqual(["STORE_BUSY", "REVISION_CONFLICT", "STORE_BUSY"]);
+    failing.unreachable(false);
+    expect(await stored(ledger)).toEqual([]);
+  });
+
+  test("without an answer from a store that is closed is in doubt at once: nobody will ever answer", async () => {
+    const failing = failingStore("after commit", () => {
+      void failing.store.close();
+      return new LedgerError("STORE_UNAVAILABLE", "connection lost");
+    });
+    const ledger = await open(failing.store, { busyTimeoutMs: 3_600_000 });
+    failing.arm();
+
+    expect(codes(await appendThree(ledger))).toEqual(["STORE_IN_DOUBT", "REVISION_CONFLICT", "STORE_IN_DOUBT"]);
+  });
 });
