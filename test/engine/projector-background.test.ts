@@ -236,14 +236,17 @@ describeStores("tables that are built in the background", (_, openStoreOf) => {
   test("a read waits for the last stretch of a build, which one batch folds", async () => {
     const store = await openStoreOf();
     await filled(store, 1_100);
-    let begins = 0;
+    let folded = false;
     let asked: Promise<unknown> | undefined;
     const slow = faultyStore(store, ({ step, moment }) => {
-      if (step !== "begin" || moment !== "before" || ++begins < 2) return null;
+      if (step !== "begin" || moment !== "before" || !folded) return null;
       asked ??= ledger.projection(account).get("a");
       return { slow: 20 };
     });
-    const ledger = await openLedger(slow, program);
+    const onEvent = ({ type }: Diagnostic): void => {
+      if (type === "building") folded = true; // the one chunk; the next lock is that of the batch
+    };
+    const ledger = await openLedger(slow, { ...program, onEvent });
 
     await ended(ledger, account);
     expect(await asked).toMatchObject({ owner: "ann" });
