@@ -16,8 +16,8 @@ export default defineConfig({
     globalSetup: ["test/seed.ts"],
     setupFiles: ["test/setup.ts"],
     // A limit ends what hangs and judges no speed: on a busy machine a test of one second takes ten.
-    testTimeout: long ? 600_000 : 60_000,
-    hookTimeout: long ? 600_000 : 60_000,
+    testTimeout: long ? 600_000 : 120_000,
+    hookTimeout: long ? 600_000 : 120_000,
     // What a test polls for must come, however busy the machine is.
     expect: { poll: { timeout: 30_000, interval: 10 } },
     coverage: {
