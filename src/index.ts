@@ -17,10 +17,15 @@ export type {
   RequeueOptions,
   Time,
 } from "./api/queue.js";
+export type { HandleJob, Job } from "./api/job.js";
+export { LedgerWorker } from "./api/worker.js";
+export type { WorkerOptions, WorkerQueueOptions, WorkerStopOptions } from "./api/worker-options.js";
+export type { OnWorkerError, WorkerActivity, WorkerTrouble } from "./api/worker-reports.js";
+export type { RetryOptions } from "./api/worker-retry.js";
 export { canonicalize } from "./kernel/canonical.js";
 export type { JsonObject, JsonValue } from "./kernel/canonical.js";
 export { systemClock } from "./kernel/clock.js";
-export type { Clock } from "./kernel/clock.js";
+export type { Clock, Scheduled } from "./kernel/clock.js";
 export { InvariantError, LedgerError } from "./kernel/errors.js";
 export type { LedgerErrorCode, LedgerErrorOptions } from "./kernel/errors.js";
 export { accept, refuse } from "./commands/answer.js";

@@ -14,7 +14,7 @@ import { parseCheckpoint } from "./journal/checkpoint.js";
 import { randomBytes } from "./kernel/random.js";
 import type { RawReader } from "./journal/raw-reader.js";
 import type { Store } from "./journal/store.js";
-import { systemClock } from "./kernel/clock.js";
+import { systemClock, withTimers } from "./kernel/clock.js";
 import { invalid, LedgerError } from "./kernel/errors.js";
 import { busyTimeoutMsDefault, cacheDocumentsDefault, cacheDocumentsMax } from "./kernel/limits.js";
 import { checkBoolean, checkMembers, isList, parseInteger } from "./kernel/members.js";
@@ -88,7 +88,7 @@ export async function openLedger(location: string | Store, options: LedgerOption
       builds: options.builds ?? "blocking",
       cacheDocuments: options.cacheDocuments ?? cacheDocumentsDefault,
       commands,
-      clock: options.clock ?? systemClock,
+      clock: withTimers(options.clock ?? systemClock),
       acceptClockStep: options.acceptClockStep ?? false,
       dedupe: options.dedupe ?? true,
       busyTimeoutMs,
@@ -183,6 +183,8 @@ function checkOptions(options: LedgerOptions): void {
   const { clock } = options;
   if (clock !== undefined && (typeof clock?.now !== "function" || typeof clock.monotonic !== "function"))
     throw invalid("options.clock", "a clock with now() and monotonic()", clock);
+  if (!["undefined", "function"].includes(typeof clock?.schedule))
+    throw invalid("options.clock", "a clock whose schedule() is a function, or not there", clock);
 }
 
 function checkStore(store: Store): Store {

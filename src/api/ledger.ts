@@ -5,6 +5,7 @@ import { checkMembers, isList, parseInteger } from "../kernel/members.js";
 import type { Content, ContentReference } from "../journal/content.js";
 import { clientDefault } from "../journal/events/receipt.js";
 import type { Command } from "../commands/define-command.js";
+import { closed } from "../engine/closed.js";
 import type { ExecuteListResult, ExecuteOptions, ExecuteResult } from "../engine/execution.js";
 import type { CheckpointListOptions, CheckpointOptions, LedgerCheckpoint } from "../engine/checkpoints.js";
 import type { Engine } from "../engine/engine.js";
@@ -28,6 +29,9 @@ import type {
 } from "../engine/types.js";
 import { verifyOptionNames } from "../forensic/options.js";
 import { verify } from "../forensic/verify.js";
+import { LedgerWorker } from "./worker.js";
+import { parseWorkerOptions } from "./worker-options.js";
+import type { WorkerOptions } from "./worker-options.js";
 import { PastLedger } from "./past-ledger.js";
 import { Queue } from "./queue.js";
 import type { StartRangeWorkers } from "../forensic/ranges.js";
@@ -48,6 +52,8 @@ export class Ledger {
   /** The run queue: who works on which run. */
   readonly queue: Queue;
   private readonly engine: Engine;
+  private readonly workers = new Set<LedgerWorker>();
+  private closing: Promise<void> | null = null;
   private readonly startWorkers: ((count: number) => StartRangeWorkers) | null;
 
   /** `startWorkers`: null where no thread can read what is stored. @internal */
@@ -251,14 +257,33 @@ export class Ledger {
     }
   }
 
-  /** Waits for what is queued, folds the write-ahead log into the file when this was its last user, and ends.
+  /** Works on the run queue: claims items, calls `handle`, renews their claims while it runs, and settles them by how it ended, until it
+   *  is stopped. No failure ends it; `onError` hears of each. Refusals: `INVALID_ARGUMENT` and `LIMIT_EXCEEDED` (an option),
+   *  `READ_ONLY`, `CLOSED`. */
+  worker(options: WorkerOptions): LedgerWorker {
+    const plan = parseWorkerOptions(options, this.engine.options.holder);
+    this.engine.checkWritable();
+    if (this.closing !== null) throw closed();
+    const worker = new LedgerWorker(this.engine, this.queue, plan);
+    this.workers.add(worker);
+    void worker.stopped.then(() => this.workers.delete(worker));
+    return worker;
+  }
+
+  /** Stops its workers, as `stop` does, then waits for what is queued, folds the write-ahead log into the file when this was its last user, and ends.
    *  Closing twice is a no-op. A store that was handed to `openLedger` stays open. */
   close(): Promise<void> {
-    return this.engine.close();
+    this.closing ??= this.end();
+    return this.closing;
   }
 
   /** Closes at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  private async end(): Promise<void> {
+    if (this.workers.size > 0) await Promise.all([...this.workers].map((worker) => worker.stop()));
+    await this.engine.close();
   }
 }

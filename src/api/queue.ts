@@ -1,5 +1,5 @@
 /** The run queue of a ledger: who works on which run, proven by fences. */
-import { checkFence, hashToken, parseFence, parseToken } from "../kernel/claim.js";
+import { checkFence, hashToken, mintToken, parseFence, parseToken } from "../kernel/claim.js";
 import type { Claim, Fence } from "../kernel/claim.js";
 import { invalid } from "../kernel/errors.js";
 import { checkMembers } from "../kernel/members.js";
@@ -245,7 +245,10 @@ export class Queue {
     const { holder, leaseMs = leaseMsDefault } = claim;
     if (id !== undefined && claim.token === undefined)
       throw invalid(`${path}.token`, "the caller's own token beside an id, for a token is never kept", undefined);
-    const token = claim.token === undefined ? this.engine.token() : parseToken(claim.token, `${path}.token`);
+    const token =
+      claim.token === undefined
+        ? mintToken(this.engine.options.randomBytes(32))
+        : parseToken(claim.token, `${path}.token`);
     return { token, claim: { holder, leaseMs, tokenHash: hashToken(token) } };
   }
 }

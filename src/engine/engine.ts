@@ -1,6 +1,5 @@
 /** The engine: the only place that sequences effects. It owns the writer and the readings over one store.
  *  Invariant: no read creates, migrates or repairs anything. */
-import { mintToken } from "../kernel/claim.js";
 import { LedgerError } from "../kernel/errors.js";
 import type { Clock } from "../kernel/clock.js";
 import type { AnyProjection, Projection } from "../../projections/define-projection.js";
@@ -15,6 +14,7 @@ import type { Store } from "../journal/store.js";
 import { receipts } from "../../projections/receipt.js";
 import type { Areas } from "./areas.js";
 import { AsOf, momentOf } from "./as-of.js";
+import { closed } from "./closed.js";
 import type { Commands } from "./commands.js";
 import type { ExecuteOptions } from "./execution.js";
 import { prepareCommands } from "./prepare-commands.js";
@@ -27,6 +27,7 @@ import { consumerStatus } from "./consumer.js";
 import { checkKeyName } from "./keys.js";
 import { Erasing, prepareErasure } from "./erase.js";
 import { journalExists, openJournal, readGenesis } from "./genesis.js";
+import { HeadWatch } from "./head-watch.js";
 import { LeaseTime, momentBehind } from "./lease-time.js";
 import type { Moment } from "./lease-time.js";
 import { OwnEvents } from "./own-events.js";
@@ -53,7 +54,7 @@ import type { Receipt } from "./receipts.js";
 import type { Redact } from "./redact.js";
 import { requireAtLeast, rolledBack } from "./rolled-back.js";
 import { withSnapshot } from "./snapshot.js";
-import { Subscriptions } from "./subscriptions.js";
+import { readHeadPosition, Subscriptions } from "./subscriptions.js";
 import type {
   AppendOptions,
   AppendResult,
@@ -92,7 +93,7 @@ export interface EngineOptions {
   /** How many documents the writer remembers at most. */
   readonly cacheDocuments: number;
   readonly commands: Commands;
-  readonly clock: Clock;
+  readonly clock: Required<Clock>;
   readonly acceptClockStep: boolean;
   readonly dedupe: boolean;
   readonly busyTimeoutMs: number;
@@ -104,7 +105,9 @@ export interface EngineOptions {
 }
 
 export class Engine {
-  private readonly options: EngineOptions;
+  readonly options: EngineOptions;
+  /** For waits of hosts, by the ledger's clock. */
+  readonly heads: HeadWatch;
   private readonly writer: Writer;
   private readonly subscriptions: Subscriptions;
   private readonly opened: JournalOpened;
@@ -126,10 +129,12 @@ export class Engine {
     this.own = own;
     this.leaseTime = new LeaseTime(options.clock);
     this.subscriptions = new Subscriptions({ ...options, own });
+    this.heads = new HeadWatch(() => this.run(() => readHeadPosition(options)), options.clock);
     const onEvent = (event: Diagnostic): void => {
       if (event.type === "committed") {
         this.subscriptions.committed(event.position);
         this.followers.committed(event.position);
+        this.heads.hint(event.position);
       }
       options.onEvent(event);
     };
@@ -146,8 +151,7 @@ export class Engine {
       bringUp: () => this.writer.submit<void>((settle) => new QueuedBringUp(settle)),
     });
     this.followers = new Followers({ ...options, areas }, options.catalogue);
-    const append = (prepared: PreparedAppend): Promise<unknown> => this.submit(prepared, undefined);
-    this.checkpoints = new Checkpoints({ ...options, own, append });
+    this.checkpoints = new Checkpoints({ ...options, own, append: (prepared) => this.submit(prepared, undefined) });
     this.proofs = new Proofs(options.store, own);
   }
 
@@ -173,7 +177,6 @@ export class Engine {
   }
 
   append(parts: readonly StreamAppend[], options: AppendOptions): Promise<AppendResult> {
-    this.checkOpen();
     const { areas, randomBytes, dedupe, redact } = this.options;
     this.checkWritable();
     const allow = areas.checkAppend.bind(areas);
@@ -182,7 +185,6 @@ export class Engine {
   }
 
   execute(wishes: unknown, options: ExecuteOptions): Promise<CallAnswer> {
-    this.checkOpen();
     this.checkWritable();
     const call = prepareCommands(wishes, options, this.options);
     // As a rule the next batch brings the table of receipts up, and nothing waits.
@@ -272,9 +274,6 @@ export class Engine {
       });
     });
   }
-
-  /** A token for a claim. */
-  readonly token = (): string => mintToken(this.options.randomBytes(32));
 
   /** Engine time and the incarnation behind the head, without writing anything. */
   moment(): Promise<Moment> {
@@ -386,10 +385,11 @@ export class Engine {
   }
 
   private checkOpen(): void {
-    if (this.closing !== null) throw new LedgerError("CLOSED", "the ledger must be open, found it closed");
+    if (this.closing !== null) throw closed();
   }
 
-  private checkWritable(): void {
+  checkWritable(): void {
+    this.checkOpen();
     if (this.options.store.readOnly)
       throw new LedgerError("READ_ONLY", "the ledger must be open for writing, found it open read-only");
   }

@@ -2,6 +2,7 @@
  *  while nothing happens; a hint from a commit of this process comes before the next poll, and nothing rests on it.
  *  Invariant: a timer runs while somebody waits, and only then. */
 import { systemClock } from "../kernel/clock.js";
+import type { Clock, Scheduled } from "../kernel/clock.js";
 
 const pollMsMin = 20;
 const pollMsMax = 250;
@@ -13,20 +14,34 @@ interface Waiter {
   readonly wake: () => void;
 }
 
+/** What a watch waits by. */
+export type Timers = Required<Pick<Clock, "monotonic" | "schedule">>;
+
+/** Timers that keep no process alive. */
+export const backgroundTimers: Timers = {
+  monotonic: () => systemClock.monotonic(),
+  schedule(ms, callback) {
+    const timer = setTimeout(callback, ms).unref();
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+
 export class HeadWatch {
-  private readonly readHead: () => Promise<number>;
-  private readonly keepsAlive: boolean;
+  /** Reads the position of the head. */
+  readonly readHead: () => Promise<number>;
+  private readonly timers: Timers;
   private readonly waiters = new Set<Waiter>();
   private pollMs = pollMsMin;
-  private timer: NodeJS.Timeout | null = null;
+  private timer: Scheduled | null = null;
   private dueAt = Infinity;
   private asking = false;
+  /** The furthest position that was hinted at. */
+  private hinted = -1;
 
-  /** `readHead` reads the position of the head. Whoever waits keeps the process alive, as somebody who reads from a socket
-   *  does, unless it is in the background. */
-  constructor(readHead: () => Promise<number>, where: "foreground" | "background" = "foreground") {
+  /** Whoever waits keeps the process alive, as somebody who reads from a socket does, unless the timers say otherwise. */
+  constructor(readHead: () => Promise<number>, timers: Timers = systemClock) {
     this.readHead = readHead;
-    this.keepsAlive = where === "foreground";
+    this.timers = timers;
   }
 
   /** Calls `wake` once when the head is no longer at this position, or cannot be read, which whoever reads on will see.
@@ -35,7 +50,9 @@ export class HeadWatch {
     const waiter = { position, wake };
     this.waiters.add(waiter);
     this.pollMs = pollMsMin;
-    this.arm();
+    // The hint came while whoever waits was still on the way here. It may be void by now, so the head is asked.
+    if (position < this.hinted && !this.asking) void this.poll();
+    else this.arm();
     return () => {
       this.waiters.delete(waiter);
       if (this.waiters.size === 0) this.disarm();
@@ -44,6 +61,7 @@ export class HeadWatch {
 
   /** The journal is known to go on up to this position. */
   hint(position: number): void {
+    this.hinted = position;
     this.wakeAll((waiter) => waiter.position < position);
   }
 
@@ -58,19 +76,18 @@ export class HeadWatch {
   }
 
   private arm(): void {
-    const dueAt = systemClock.monotonic() + this.pollMs;
+    const dueAt = this.timers.monotonic() + this.pollMs;
     if (this.asking || dueAt >= this.dueAt) return;
     this.disarm();
     this.dueAt = dueAt;
-    this.timer = setTimeout(() => {
+    this.timer = this.timers.schedule(this.pollMs, () => {
       this.disarm();
       void this.poll();
-    }, this.pollMs);
-    if (!this.keepsAlive) this.timer.unref();
+    });
   }
 
   private disarm(): void {
-    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer?.cancel();
     this.timer = null;
     this.dueAt = Infinity;
   }

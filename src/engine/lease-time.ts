@@ -31,6 +31,8 @@ export class LeaseTime {
 
 /** Now, as the next event would see it. */
 export interface Moment {
+  /** Of the head. */
+  readonly position: number;
   /** Engine time, ms since the epoch. */
   readonly at: number;
   readonly incarnation: number;
@@ -41,5 +43,5 @@ export async function momentBehind(reads: StoreReads, own: OwnEvents, time: Leas
   const head = await reads.head();
   if (head === null) throw new LedgerError("STORE_DAMAGED", "the journal must have its first entry, found none");
   await own.readOn(reads);
-  return { at: time.at(head), incarnation: own.epochs.incarnationOf(head.seq + 1) };
+  return { position: head.seq, at: time.at(head), incarnation: own.epochs.incarnationOf(head.seq + 1) };
 }

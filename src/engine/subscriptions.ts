@@ -5,6 +5,7 @@ import { parseName } from "../kernel/names.js";
 import { AbortWatch } from "./abort-watch.js";
 import type { Areas } from "./areas.js";
 import { snapshotWithin } from "./begin.js";
+import { closed } from "./closed.js";
 import { Consumer, forgetConsumer } from "./consumer.js";
 import type { ConsumerSource } from "./consumer.js";
 import { HeadWatch } from "./head-watch.js";
@@ -92,17 +93,17 @@ export class Subscriptions {
   }
 }
 
-async function readHeadPosition({ store, busyTimeoutMs }: SubscriptionsOptions): Promise<number> {
+/** The position of the last entry. */
+export async function readHeadPosition({
+  store,
+  busyTimeoutMs,
+}: Pick<SubscriptionsOptions, "store" | "busyTimeoutMs">): Promise<number> {
   const snapshot = await snapshotWithin(store, busyTimeoutMs);
   try {
     return (await snapshot.head())?.seq ?? -1;
   } finally {
     await snapshot.release();
   }
-}
-
-function closed(): LedgerError {
-  return new LedgerError("CLOSED", "the ledger must be open, found it closed");
 }
 
 function aborted(signal: AbortSignal): LedgerError {

@@ -8,13 +8,43 @@ export interface Clock {
   now(): number;
   /** Ms since an arbitrary moment; never falls, never steps. Fractions are welcome. */
   monotonic(): number;
+  /** Calls back once, when `monotonic()` is so many ms further. Workers and `waitFor` wait by it. Default: the timers of this
+   *  host, whatever the rest of the clock says. */
+  schedule?(ms: number, callback: () => void): Scheduled;
+}
+
+/** What a clock will call. @public */
+export interface Scheduled {
+  /** It will not be called; nothing when it was. */
+  cancel(): void;
 }
 
 /** The clock of this host. @public */
-export const systemClock: Clock = {
+export const systemClock: Required<Clock> = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
+  schedule(ms, callback) {
+    const timer = setTimeout(callback, ms);
+    return { cancel: () => clearTimeout(timer) };
+  },
 };
+
+/** A host's clock, with the timers of this host when it has none. */
+export function withTimers(clock: Clock): Required<Clock> {
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    schedule: (ms, callback) =>
+      clock.schedule === undefined ? systemClock.schedule(ms, callback) : clock.schedule(ms, callback),
+  };
+}
+
+/** Waits on a clock. */
+export function pause(clock: Required<Clock>, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.schedule(ms, resolve);
+  });
+}
 
 /** Parses a caller's time, a `Date` or integer ms since the epoch, into ms. Rows G-07 and C11. */
 export function parseTime(value: unknown, path: string): number {

@@ -82,6 +82,8 @@ export const affinityMs: number = 600_000;
 export const exclusionsMax: number = 1_000;
 /** Items whose time has come, and claims that have expired, that one claim looks at. */
 export const dueCandidatesMax: number = 64;
+/** Jobs that one worker has in hand at once. */
+export const workerConcurrencyMax: number = 256;
 export const reclaimsMaxDefault: number = 10;
 export const reclaimsMaxMax: number = 1_000_000;
 /** Claims of one thing. With the incarnation above it, a generation makes one number for systems outside. */

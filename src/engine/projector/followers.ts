@@ -2,7 +2,7 @@
  *  one transaction. Of several processes that follow at once each chunk is written by one; the others are told.
  *  Invariant: it ends with the ledger, with a failure of its own, and with nothing else: while the store is away it waits. */
 import { isPassing, pause } from "../begin.js";
-import { HeadWatch } from "../head-watch.js";
+import { backgroundTimers, HeadWatch } from "../head-watch.js";
 import { withSnapshot } from "../snapshot.js";
 import { advance } from "./advance.js";
 import type { AdvanceOptions } from "./advance.js";
@@ -21,7 +21,7 @@ export class Followers {
     this.options = options;
     const readHead = async (): Promise<number> =>
       withSnapshot(options.store, async (reads) => (await reads.head())?.seq ?? -1);
-    this.watch = new HeadWatch(readHead, "background");
+    this.watch = new HeadWatch(readHead, backgroundTimers);
     const tables = options.store.readOnly ? [] : catalogue.tables.filter(({ projection }) => projection.async);
     this.running = tables.map((table) => this.follow(table));
   }
