@@ -49,6 +49,7 @@ const allChecks: readonly CheckName[] = [
   "tree",
   "checkpoint",
   "receipts",
+  "claims",
   "documents",
   "clock",
 ];
@@ -66,7 +67,7 @@ const quickChecks: readonly CheckName[] = [
 /** The checks of each level, in the order of the report. */
 const checksOf: Readonly<Record<VerifyLevel, readonly CheckName[]>> = {
   quick: quickChecks,
-  full: allChecks.filter((check) => check !== "receipts" && check !== "documents"),
+  full: allChecks.filter((check) => !["receipts", "claims", "documents"].includes(check)),
   deep: allChecks,
 };
 
@@ -97,6 +98,8 @@ export function conclude(reader: RawReader, evidence: Evidence, checked: Checked
       causes: state.causes,
       checkpoints: checkpoints.compared,
       receipts: deep?.receipts.count ?? 0,
+      claims: deep?.claims.taken ?? 0,
+      fencedEvents: deep?.claims.fenced ?? 0,
       tables: deep?.tables ?? 0,
       documents: deep?.documents ?? 0,
     },
@@ -110,7 +113,7 @@ export function conclude(reader: RawReader, evidence: Evidence, checked: Checked
     verdict,
     reason,
     exitCode: exitCodeOf(verdict),
-    next: nextCommands(verdict, firstBad ?? explained(findings), level, size),
+    next: nextCommands(verdict, firstBad ?? explained(findings), deep?.claims.suspect ?? null, level, size),
   };
 }
 
@@ -240,6 +243,7 @@ const summaries: Readonly<Record<CheckName, (checked: Checked) => readonly [coun
     deep === null || deep.receipts.count === 0
       ? [0, ""]
       : [deep.receipts.count, `${counted(deep.receipts.count, "receipt")}, each the only one of its command`],
+  claims: ({ deep }) => deep?.sayClaims() ?? [0, ""],
   documents: ({ deep }) => deep?.sayDocuments() ?? [0, ""],
   clock: ({ entries }) => [entries, "the time never falls"],
 };
@@ -274,12 +278,22 @@ function explained({ list }: Findings): number | null {
   return list.find(({ document, position }) => document !== null && position !== null)?.position ?? null;
 }
 
-function nextCommands(verdict: Verdict, shown: number | null, level: VerifyLevel, size: number): string[] {
+/** A stream that no shell takes for anything else. */
+const plainStream = /^[A-Za-z0-9][A-Za-z0-9._/-]*$/;
+
+function nextCommands(
+  verdict: Verdict,
+  shown: number | null,
+  claimKey: string | null,
+  level: VerifyLevel,
+  size: number,
+): string[] {
   const commands: string[] = [];
   if (verdict === "CORRUPT") commands.push("runledger salvage -o NEW");
   if (verdict !== "OK" && shown !== null) {
     commands.push(`runledger show '#${shown}'`, `runledger log '#${Math.max(0, shown - 5)}..#${shown + 5}'`);
   }
+  if (claimKey !== null && plainStream.test(claimKey)) commands.push(`runledger log --stream '${claimKey}'`);
   if (level === "quick" && size > 0) commands.push("runledger verify --full");
   return commands;
 }

@@ -1,7 +1,9 @@
-/** What the deep level adds to the others: receipts, and the documents of projections, held against what the events fold to.
+/** What the deep level adds to the others: receipts, claims and fences, and the documents of projections, held against what
+ *  the events fold to.
  *  Invariants: entries are folded in order while they are verified, and not beyond the first whose bytes or place are wrong;
  *  a table is compared as of the position that it claims; a table whose code is not here is said to be unchecked.
- *  Memory: the documents of the tables that are checked, twice. Source: design section 11, decision 0018. */
+ *  Memory: the documents of the tables that are checked, twice; what was claimed. Source: design section 11, decisions 0018
+ *  and 0022. */
 import { setTimeout as pause } from "node:timers/promises";
 import { builtInProjections } from "../../projections/built-in.js";
 import type { AnyProjection } from "../../projections/define-projection.js";
@@ -13,6 +15,7 @@ import { receiptType } from "../journal/events/receipt.js";
 import type { RawReader } from "../journal/raw-reader.js";
 import { LedgerError } from "../kernel/errors.js";
 import { areaOf } from "../kernel/names.js";
+import { Claims } from "./claims.js";
 import { compareDocuments } from "./compare-documents.js";
 import type { DocumentDifference } from "./compare-documents.js";
 import { showJson } from "./difference.js";
@@ -21,6 +24,7 @@ import type { Claim, DocumentTable } from "./document-tables.js";
 import { DocumentWatch } from "./explain-documents.js";
 import { counted } from "./figures.js";
 import type { DocumentPlace, FindingCode, Findings, Sight } from "./findings.js";
+import type { JournalEvents } from "./journal-events.js";
 import { Receipts } from "./receipts.js";
 import { TableFold } from "./table-fold.js";
 
@@ -57,6 +61,7 @@ interface Checked {
 
 export class DeepCheck {
   readonly receipts: Receipts;
+  readonly claims: Claims;
   /** How many documents were compared, of how many tables. */
   documents = 0;
   tables = 0;
@@ -71,13 +76,14 @@ export class DeepCheck {
   private readonly differencesMax: number;
   private readonly areasOfTables = new Set<string>();
   private readonly checked: Checked[] = [];
-  private claims: readonly Claim[] = [];
+  private positions: readonly Claim[] = [];
   private waiting = 0;
 
-  constructor(reader: RawReader, findings: Findings, settings: DeepSettings) {
+  constructor(reader: RawReader, findings: Findings, journal: JournalEvents, settings: DeepSettings) {
     this.reader = reader;
     this.findings = findings;
     this.receipts = new Receipts(findings);
+    this.claims = new Claims(findings, journal);
     this.projections = [...builtInProjections, ...settings.projections];
     this.areas = settings.areas;
     this.differencesMax = settings.findingsMax;
@@ -86,7 +92,7 @@ export class DeepCheck {
   /** Reads which tables there are. */
   async load(): Promise<void> {
     const { tables, claims } = await readTables(this.reader, this.findings);
-    this.claims = claims;
+    this.positions = claims;
     for (const table of tables) {
       const known = this.projections.find(({ name, version }) => name === table.name && version === table.version);
       if (known !== undefined) this.checked.push({ table, fold: new TableFold(known, table.claim.position) });
@@ -98,14 +104,16 @@ export class DeepCheck {
     for (const { fold } of this.checked) for (const area of fold.projection.areas) this.areasOfTables.add(area);
   }
 
-  /** Is an entry of this type to be handed over? */
-  concerns(type: string): boolean {
-    return this.brokenAt === null && (this.areasOfTables.has(areaOf(type)) || type === receiptType);
+  /** Is an entry of this type and text to be taken? Any other, claims are to pass. */
+  concerns(type: string, text: string): boolean {
+    return this.isFolded(type) || type === receiptType || this.claims.concerns(type, text);
   }
 
   /** Takes an entry whose bytes and place are right, in order. */
   take(fields: EntryFields): void {
     this.receipts.check(fields, fields.seq);
+    this.claims.check(fields);
+    if (!this.isFolded(fields.type)) return;
     const event = eventOf(fields, this.areas);
     for (const { fold } of this.checked) if (fold.listsAreaOf(event.type)) fold.take(event);
     this.waiting++;
@@ -124,7 +132,7 @@ export class DeepCheck {
   /** Compares what is stored, once all entries were read. */
   async finish(journal: JournalSight): Promise<void> {
     await this.repeat();
-    for (const claim of this.claims) await this.checkClaim(claim, journal);
+    for (const claim of this.positions) await this.checkClaim(claim, journal);
     const differences: DocumentDifference[] = [];
     const beyond: FindingCode[] = [];
     const watch = new DocumentWatch();
@@ -152,6 +160,10 @@ export class DeepCheck {
     }
     for (const code of beyond) this.findings.add(code, {}); // counted, not listed
     this.finished = true;
+  }
+
+  private isFolded(type: string): boolean {
+    return this.areasOfTables.has(areaOf(type));
   }
 
   /** Answers how many documents are stored; null when their table is not one, which the store has said of itself. */
@@ -271,6 +283,15 @@ export class DeepCheck {
       have,
       document: placeIn(table, fault, key, path),
     });
+  }
+
+  /** How many claims and events under them were checked, in words; without a number, they were not, or not all. */
+  sayClaims(): readonly [count: number | null, message: string] {
+    const { taken, fenced } = this.claims;
+    const checked = this.claims.say();
+    const end = this.brokenAt === null ? "" : `not checked from #${this.brokenAt} on: the entries are not in order`;
+    if (this.finished && end === "") return [taken + fenced, checked];
+    return [null, [checked, end === "" ? "reading came to no end" : end].filter((part) => part !== "").join("; ")];
   }
 
   /** What was compared, in words; without a number, nothing was. */

@@ -21,6 +21,7 @@ export type CheckName =
   | "tree"
   | "checkpoint"
   | "receipts"
+  | "claims"
   | "documents"
   | "clock";
 
@@ -63,6 +64,8 @@ export type FindingCode =
   | "W_CHECKPOINT_UNSIGNED"
   | "E_COMMAND_CONFLICT"
   | "E_RECEIPT"
+  | "E_CLAIM"
+  | "E_FENCE"
   | "E_PROJECTION"
   | "E_NONDETERMINISM"
   | "W_PROJECTION_UNKNOWN"
@@ -182,6 +185,17 @@ export const findingKinds: Readonly<Record<FindingCode, FindingKind>> = {
     check: "receipts",
     class: "derived",
     sentence: "the stored place of a receipt is not that of its entry",
+  },
+  E_CLAIM: {
+    check: "claims",
+    class: "tampering",
+    sentence: "a claim was taken, kept or ended as nobody may",
+  },
+  E_FENCE: {
+    check: "claims",
+    class: "tampering",
+    sentence:
+      "an event was written under a fence that was not that of a live claim, or the refusal of a fence is forged",
   },
   E_PROJECTION: {
     check: "documents",

@@ -1,5 +1,6 @@
 /** Receipts as the journal has them: each is of its format, ends its tx, and is the only one of its client and id. */
 import type { EntryFields } from "../journal/entry.js";
+import { fenceRefusedType } from "../journal/events/fence.js";
 import { clientKind, clientOf, parseClient, parseReceipt, receiptType } from "../journal/events/receipt.js";
 import { invalid, LedgerError } from "../kernel/errors.js";
 import { kindOf } from "../kernel/names.js";
@@ -10,6 +11,8 @@ export class Receipts {
   private readonly findings: Findings;
   /** Where the receipt of each client and id stands. */
   private readonly places = new Map<string, number>();
+  /** Where a fence was refused last; the receipt of the refusal may stand behind it, in the same tx. */
+  private refusedAt = -1;
 
   constructor(findings: Findings) {
     this.findings = findings;
@@ -18,6 +21,7 @@ export class Receipts {
   /** Checks one sound entry, whatever its type. */
   check(fields: EntryFields, position: number): void {
     const { stream, type } = fields;
+    if (type === fenceRefusedType) this.refusedAt = position;
     if (type !== receiptType) {
       if (kindOf(stream) === clientKind)
         this.report("E_JOURNAL_EVENT", fields, position, `streams of kind ${clientKind} hold ${receiptType} alone`);
@@ -42,7 +46,9 @@ export class Receipts {
     const [first, count] = tx;
     if (seq !== first + count - 1)
       throw invalid(`a receipt of the tx from #${first}`, `its last entry, #${first + count - 1}`, seq);
-    if (outcome === "refused" && count !== 1) throw invalid("the receipt of a refusal", "a tx by itself", count);
+    const alone = this.refusedAt === first ? 2 : 1;
+    if (outcome === "refused" && count !== alone)
+      throw invalid("the receipt of a refusal", "a tx by itself, or behind the refusal of a fence", count);
 
     const key = `${client}/${id}`;
     const earlier = this.places.get(key);

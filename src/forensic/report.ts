@@ -5,7 +5,7 @@ import type { EvidenceFile } from "../journal/raw-reader.js";
 import type { CheckName, Finding, FindingCode } from "./findings.js";
 
 /** How much is verified. `quick`: the store, the first entry and the last 256; `full`: all that is evidence; `deep`: that,
- *  receipts, and what is derived from events, which are folded anew. @public */
+ *  receipts, claims and fences, and what is derived from events, which are folded anew. @public */
 export type VerifyLevel = "quick" | "full" | "deep";
 
 /** `OK`: everything that was checked is as it must be. `TAMPERED`: stored facts were changed. `CORRUPT`: the store does not
@@ -67,8 +67,12 @@ export interface VerifyReport {
     readonly causes: number;
     /** Checkpoints, given and stored, that were compared. */
     readonly checkpoints: number;
-    /** Level `deep`: receipts in the journal; tables, and documents in them, that were held against what the events fold to. */
+    /** Level `deep`: receipts in the journal. */
     readonly receipts: number;
+    /** Level `deep`: claims that were taken, and events that were written under one. */
+    readonly claims: number;
+    readonly fencedEvents: number;
+    /** Level `deep`: tables, and documents in them, that were held against what the events fold to. */
     readonly tables: number;
     readonly documents: number;
   };

@@ -1,11 +1,11 @@
 /** Is a journal intact? Reads stored rows through the raw reader port and trusts nothing but the format.
  *  Invariants: it writes nothing; it shares the format code with the writer and nothing else; what the store itself says
  *  is wrong comes before any verdict on content; a damaged page ends the reading, never the report. */
-import { isUtf8 } from "node:buffer";
 import { invariant, LedgerError } from "../kernel/errors.js";
 import { abandon } from "../kernel/promises.js";
 import type { EntryFields } from "../journal/entry.js";
 import type { RawEntry, RawProblem, RawReader } from "../journal/raw-reader.js";
+import type { ProvedRow } from "./claims.js";
 import { Checkpoints } from "./checkpoints.js";
 import type { JournalRead } from "./checkpoints.js";
 import { conclude } from "./conclude.js";
@@ -24,6 +24,7 @@ import type { PassParts } from "./pass.js";
 import type { VerifyReport } from "./report.js";
 import { RangePass, stoppedBy } from "./ranges-pass.js";
 import type { RangeWorkers } from "./ranges.js";
+import { fieldsOf, withText } from "./row-text.js";
 import { EntryScanner } from "./scanner.js";
 import { StreamTable } from "./streams.js";
 import { Roots, TreeWalk } from "./tree.js";
@@ -115,7 +116,7 @@ class Verification {
     this.parts = { reader, findings, streams: new StreamTable(reader, findings), types: new TypeTable(), contents };
     this.journal = new JournalEvents(findings, contents);
     this.checkpoints = new Checkpoints(reader, findings, settings.from, settings.keys);
-    this.deep = settings.level === "deep" ? new DeepCheck(reader, findings, settings) : null;
+    this.deep = settings.level === "deep" ? new DeepCheck(reader, findings, this.journal, settings) : null;
     this.state = this.startAt(0);
     this.explainer = new Explainer(this.state, this.journal);
   }
@@ -315,11 +316,15 @@ class Verification {
 
   /** Hands an entry that is right over to whoever folds. */
   private fold(deep: DeepCheck, row: RawEntry, proved: boolean, position: number): void {
-    if (proved && !deep.concerns(this.parts.types.numbered(row.type)!.name)) return; // the cheap step has found its type
+    if (proved && deep.brokenAt === null) {
+      const type = this.parts.types.numbered(row.type)!.name; // the cheap step has found it
+      if (!deep.concerns(type, row.entry as string))
+        return deep.claims.pass(row as ProvedRow, type, this.state.tx!.first);
+    }
     if (!proved && this.findings.ofCheck("bytes", "FAIL") + this.findings.ofCheck("chain", "FAIL") > 0)
       deep.breakAt(position);
     const fields = deep.brokenAt === null ? fieldsOf(row) : null;
-    if (fields !== null && deep.concerns(fields.type)) deep.take(fields);
+    if (fields !== null) deep.take(fields);
   }
 
   /** Reads the entries up to one once more. */
@@ -384,16 +389,4 @@ class Verification {
 
 function isDamage(error: unknown): error is LedgerError {
   return error instanceof LedgerError && error.code === "STORE_DAMAGED";
-}
-
-/** A row whose bytes are text, with the text. */
-function withText(row: RawEntry): RawEntry {
-  return row.entry instanceof Uint8Array && isUtf8(row.entry)
-    ? { ...row, entry: Buffer.from(row.entry).toString() }
-    : row;
-}
-
-/** What the text of a sound entry says; null when it is none. */
-function fieldsOf({ entry }: RawEntry): EntryFields | null {
-  return typeof entry === "string" ? (JSON.parse(entry) as EntryFields) : null; // it was checked
 }

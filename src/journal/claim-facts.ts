@@ -1,6 +1,11 @@
 /** What events say of claims, for every area alike: the verifier reads it here, whatever the reducers make of it.
- *  Invariant: what is owned is a stream, and events of that stream alone take, keep and end its claims.
- *  Source: design section 8, decision 0022. */
+ *  Invariant: what is owned is a stream of the kind that has the name of its area, and events of that stream alone take, keep
+ *  and end its claims. Source: design section 8, decision 0022. */
+import { isDigest } from "../kernel/digest.js";
+import { invalid } from "../kernel/errors.js";
+import { generationMax } from "../kernel/limits.js";
+import { checkMembers, parseInteger } from "../kernel/members.js";
+import { parseLabel } from "../kernel/names.js";
 
 /** A claim as the event that takes it says it; it was acquired at the time of the event. */
 export interface ClaimTaken {
@@ -15,15 +20,16 @@ export interface ClaimTaken {
 }
 
 /** What an event of an owned stream does to its claim.
- *  `taken`: `data.claim` is the new claim; where it may be absent, nothing is taken. `renewed`: under the live fence, until
- *  `data.expiresAt`. `ended`: under the live fence. `endedLate`: under the fence of the last holder, live or not.
- *  `endedWhenExpired`: under the live fence, or without one of a claim that has expired. `endedUnlessLive`: without a fence;
- *  a live claim goes on. */
-export type ClaimFact = "taken" | "renewed" | "ended" | "endedLate" | "endedWhenExpired" | "endedUnlessLive";
+ *  `begun`: nobody's claim stands, expired or not; `data.claim`, where there is one, is the first of a new life. `taken`:
+ *  `data.claim` is the new claim, and no live one stands. `renewed`: under the live fence, until `data.expiresAt`, which is
+ *  later than before. `ended`: under the live fence. `endedLate`: under the fence of the last holder, live or not.
+ *  `endedWhenExpired`: under the live fence, or without it when the claim has expired. `endedUnlessLive`: by anybody; a live
+ *  claim goes on. */
+export type ClaimFact = "begun" | "taken" | "renewed" | "ended" | "endedLate" | "endedWhenExpired" | "endedUnlessLive";
 
-/** By event type. Every other event under a fence must be written while its claim is live. */
+/** By event type, of version 1. Every other event under a fence must be written while its claim is live. */
 export const claimFacts: ReadonlyMap<string, ClaimFact> = new Map<string, ClaimFact>([
-  ["queue.enqueued", "taken"],
+  ["queue.enqueued", "begun"],
   ["queue.claimed", "taken"],
   ["queue.renewed", "renewed"],
   ["queue.parked", "endedLate"],
@@ -33,3 +39,24 @@ export const claimFacts: ReadonlyMap<string, ClaimFact> = new Map<string, ClaimF
   ["queue.died", "endedWhenExpired"],
   ["queue.cancelRequested", "endedUnlessLive"],
 ]);
+
+const members = ["holder", "generation", "tokenHash", "expiresAt", "superseded"];
+
+/** Reads the claim that an event says. */
+export function parseClaimTaken(claim: unknown, path: string): ClaimTaken {
+  checkMembers(claim, path, members);
+  const { holder, generation, tokenHash, expiresAt, superseded } = claim as { readonly [name: string]: unknown }; // just seen
+  if (!isDigest(tokenHash)) throw invalid(`${path}.tokenHash`, "64 lower-case hex digits", tokenHash);
+  return {
+    holder: parseLabel(holder, `${path}.holder`),
+    generation: parseInteger(generation, `${path}.generation`, 1, generationMax),
+    tokenHash,
+    expiresAt: parseExpiry(expiresAt, `${path}.expiresAt`),
+    superseded: superseded === null ? null : parseInteger(superseded, `${path}.superseded`, 1, generationMax),
+  };
+}
+
+/** Reads until when a claim is live. */
+export function parseExpiry(expiresAt: unknown, path: string): number {
+  return parseInteger(expiresAt, path, 1);
+}

@@ -34,7 +34,8 @@ Whoever holds the file can cut off its tail, or write all of it anew, and it is 
 elsewhere shows both (--from); one that is signed shows it whoever kept it (--key). Take keys from somewhere you trust, never
 from the ledger or from who hands it to you. With --quick, checkpoints are compared by size and signature alone.
 
-What is derived from events says nothing of them: --deep tells where it differs (DERIVED), and which event explains it. It takes
+--deep checks, too, that each claim was legal and each event under a fence was written while its claim was live. What is
+derived from events says nothing of them: it tells where it differs (DERIVED), and which event explains it. It takes
 the host's projections from --define; a table whose code is not given is listed as not checked.
 
 Examples:
@@ -51,7 +52,7 @@ export function addVerify(program: Command, line: CommandLine): void {
     .option(...ledgerOption)
     .option("--quick", "the first entry and the last ones only")
     .option("--full", "everything that is evidence (default)")
-    .option("--deep", "that, receipts, and the documents of projections, folded anew")
+    .option("--deep", "that, receipts, claims and fences, and the documents of projections, folded anew")
     .option(...defineOption)
     .option(
       "--workers <n>",
