@@ -131,7 +131,7 @@ export type {
   SubscribeOptions,
   Subscription,
   SubscriptionBatch,
-  TestingSeams,
   UnknownEvents,
 } from "./engine/types.js";
+export type { TestingSeams } from "./engine/testing-seams.js";
 export type { VerifyOptions, VerifyReport } from "./forensic/verify.js";

@@ -58,7 +58,7 @@ export async function openLedger(location: string | Store, options: LedgerOption
   checkOptions(options);
   const areas = new Areas([...builtInEvents, ...(options.events ?? [])], options.strict ?? false);
   const catalogue = new Catalogue(options.projections ?? []);
-  const commands = new Commands(builtInCommands, options.commands ?? [], areas);
+  const commands = new Commands(options.testing?.ownCommands ?? builtInCommands, options.commands ?? [], areas);
   const onEvent = guarded(options.onEvent);
   const busyTimeoutMs = options.busyTimeoutMs ?? busyTimeoutMsDefault;
   const ownsStore = typeof location === "string";

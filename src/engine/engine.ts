@@ -70,6 +70,7 @@ import type {
   SubscribeOptions,
   Subscription,
 } from "./types.js";
+import { wantTableOf, wantTablesOf } from "./wanted.js";
 import { Writer } from "./writer.js";
 
 export interface EngineOptions {
@@ -180,15 +181,15 @@ export class Engine {
     const { areas, randomBytes, dedupe, redact } = this.options;
     this.checkWritable();
     const allow = areas.checkAppend.bind(areas);
-    const prepared = prepareAppend(parts, options, { areas, randomBytes, dedupe, redact, allow });
-    return this.submit(prepared, options.signal);
+    const append = prepareAppend(parts, options, { areas, randomBytes, dedupe, redact, allow });
+    wantTableOf(append.fence, this.options.catalogue);
+    return this.submit(append, options.signal);
   }
 
   execute(wishes: unknown, options: ExecuteOptions): Promise<CallAnswer> {
     this.checkWritable();
     const call = prepareCommands(wishes, options, this.options);
-    // As a rule the next batch brings the table of receipts up, and nothing waits.
-    if (call.id !== null) this.options.catalogue.tableOf(receipts).wanted = true;
+    wantTablesOf(call, this.options.catalogue);
     const receipt = call.id === null ? null : new ReceiptOfCall(call, call.id);
     const { areas, dedupe } = this.options;
     return this.whenReady(call.signal, (unready) =>

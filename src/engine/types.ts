@@ -6,9 +6,10 @@ import type { Clock } from "../kernel/clock.js";
 import type { FenceMark } from "../journal/entry.js";
 import type { CommandDefinition } from "../commands/define-command.js";
 import type { EventDefinitions } from "../journal/define-events.js";
-import type { FaultSeam, StoreHealth } from "../journal/store.js";
+import type { StoreHealth } from "../journal/store.js";
 import type { ProjectionStatus } from "./projector/status.js";
 import type { Redact } from "./redact.js";
+import type { TestingSeams } from "./testing-seams.js";
 
 /** How `openLedger` opens. @public */
 export interface LedgerOptions {
@@ -69,16 +70,6 @@ export interface LedgerOptions {
 
 /** Who waits for a table that is built: whoever reads it, or nobody. @public */
 export type BuildsMode = "blocking" | "background";
-
-/** Seams for tests. @public */
-export interface TestingSeams {
-  /** Replaces the source of randomness (salts, nonces, names). */
-  readonly randomBytes?: (size: number) => Uint8Array;
-  /** Is called before and after each durable step of the store; may throw or end the process. */
-  readonly faults?: FaultSeam;
-  /** Replaces the probe of the file system's kind. */
-  readonly filesystemKind?: (path: string) => string;
-}
 
 /** What the `onEvent` hook hears. `committed`: a batch is on disk; `commands` are the calls that wrote in it, `position`
  *  its last entry. `retried`: the store was busy, the batch is decided again. `stalled`: one waited for more than a second

@@ -1,13 +1,16 @@
 /** A ledger for the laws of commands: everything that could differ from run to run is given, so that what differs is a fault. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { builtInProjections } from "../../projections/built-in.js";
 import type { AnyProjection } from "../../projections/define-projection.js";
 import { replay } from "../../projections/replay.js";
 import type { Ledger } from "../api/ledger.js";
+import { builtInCommands } from "../commands/built-in.js";
 import type { Command, CommandDefinition } from "../commands/define-command.js";
 import type { ExecuteOptions } from "../engine/execution.js";
 import type { LedgerEvent, NewEvent } from "../engine/types.js";
 import type { EventDefinitions } from "../journal/define-events.js";
+import { builtInEvents } from "../journal/events/built-in.js";
 import type { Store } from "../journal/store.js";
 import { canonicalize } from "../kernel/canonical.js";
 import { LedgerError } from "../kernel/errors.js";
@@ -200,13 +203,15 @@ export class CommandWorld {
 
   private openOne(): Promise<Ledger> {
     const { front = (store) => store, cacheDocuments, busyTimeoutMs } = this.options;
+    // What every ledger has it has of itself, but for its commands, which are watched.
+    const own = this.guarded.definitions.filter(({ name }) => ownNames.has(name));
     return openLedger(front(this.fixture.store), {
       origin: "testing/laws",
-      events: this.area.events,
-      projections: this.area.projections,
-      commands: this.guarded.definitions,
+      events: this.area.events.filter((each) => !builtInEvents.includes(each)),
+      projections: this.area.projections.filter((each) => !builtInProjections.includes(each)),
+      commands: this.guarded.definitions.filter((each) => !own.includes(each)),
       clock: this.clock,
-      testing: { randomBytes: this.randomBytes },
+      testing: { randomBytes: this.randomBytes, ...(own.length === 0 ? {} : { ownCommands: own }) },
       ...(cacheDocuments === undefined ? {} : { cacheDocuments }),
       ...(busyTimeoutMs === undefined ? {} : { busyTimeoutMs }),
     });
@@ -219,6 +224,7 @@ export class CommandWorld {
 }
 
 const documentsMax = 10_000;
+const ownNames: ReadonlySet<string> = new Set(builtInCommands.map(({ name }) => name));
 
 function sayDocuments(projection: AnyProjection, failure: unknown, documents: readonly object[]): string {
   const rows = documents.map((row) => canonicalize(row));

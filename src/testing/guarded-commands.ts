@@ -30,7 +30,7 @@ export class GuardedCommands {
     return maker(command.input);
   }
 
-  private guard({ name, areas, parse, reads, decide }: CommandDefinition): AnyMaker {
+  private guard({ name, areas, lateFence, parse, reads, decide }: CommandDefinition): AnyMaker {
     const watch =
       <Arguments extends unknown[], Answer>(act: (...given: Arguments) => Answer) =>
       (...given: Arguments): Answer =>
@@ -45,6 +45,7 @@ export class GuardedCommands {
       return answer;
     });
     // The types of its stages are the host's own matter; it was they that were given to `defineCommand` before.
-    return defineCommand(name, { areas, parse, reads: reads.map(watch), decide: decideWatched } as never) as AnyMaker;
+    const options = { areas, lateFence, parse, reads: reads.map(watch), decide: decideWatched };
+    return defineCommand(name, options as never) as AnyMaker;
   }
 }

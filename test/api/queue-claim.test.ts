@@ -274,6 +274,14 @@ describeQueues("what is claimed", (start) => {
     await expectSound(ledger);
   });
 
+  test("is there for a claim that is sent behind it, when both are the first that a ledger is told", async () => {
+    const { ledger } = await start();
+
+    const [, claimed] = await Promise.all([ledger.queue.enqueue({ runId: "r1" }), claimRun(ledger, "A")]);
+
+    expect(claimed).toBe("r1");
+  });
+
   test("sees in one batch what the claims before it took", async () => {
     const { ledger } = await start();
     const runs = Array.from({ length: 40 }, (_, index) => `r${10 + index}`);
