@@ -18,6 +18,7 @@ export type {
   Time,
 } from "./api/queue.js";
 export type { HandleJob, Job } from "./api/job.js";
+export type { WaitForOptions } from "./api/wait-for.js";
 export { LedgerWorker } from "./api/worker.js";
 export type { WorkerOptions, WorkerQueueOptions, WorkerStopOptions } from "./api/worker-options.js";
 export type { OnWorkerError, WorkerActivity, WorkerTrouble } from "./api/worker-reports.js";

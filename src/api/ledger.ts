@@ -1,5 +1,5 @@
 import { invalid } from "../kernel/errors.js";
-import type { Projection } from "../../projections/define-projection.js";
+import type { DocumentRead, FoundDocuments, Projection, QueryRead } from "../../projections/define-projection.js";
 import { verifyWorkersMax } from "../kernel/limits.js";
 import { checkMembers, isList, parseInteger } from "../kernel/members.js";
 import type { Content, ContentReference } from "../journal/content.js";
@@ -29,6 +29,8 @@ import type {
 } from "../engine/types.js";
 import { verifyOptionNames } from "../forensic/options.js";
 import { verify } from "../forensic/verify.js";
+import { DocumentWaits } from "./wait-for.js";
+import type { WaitForOptions } from "./wait-for.js";
 import { LedgerWorker } from "./worker.js";
 import { parseWorkerOptions } from "./worker-options.js";
 import type { WorkerOptions } from "./worker-options.js";
@@ -52,6 +54,7 @@ export class Ledger {
   /** The run queue: who works on which run. */
   readonly queue: Queue;
   private readonly engine: Engine;
+  private readonly waits: DocumentWaits;
   private readonly workers = new Set<LedgerWorker>();
   private closing: Promise<void> | null = null;
   private readonly startWorkers: ((count: number) => StartRangeWorkers) | null;
@@ -60,6 +63,7 @@ export class Ledger {
   constructor(engine: Engine, startWorkers: ((count: number) => StartRangeWorkers) | null) {
     this.engine = engine;
     this.queue = new Queue(engine);
+    this.waits = new DocumentWaits(engine);
     this.startWorkers = startWorkers;
   }
 
@@ -257,6 +261,35 @@ export class Ledger {
     }
   }
 
+  /** Waits until a document, or what a query finds, is as it is wanted, whichever process writes it: resolves with the first that
+   *  the predicate holds for, as of some position not older than the call. `waitFor(orders.get("7"), (order) => order !== null)`.
+   *  The predicate is asked again when the journal has gone on, not for each event. Works on a ledger that is open read-only. A
+   *  store that is busy or away for a moment is asked again. What the predicate throws is thrown. Refusals: `ABORTED`,
+   *  `CLOSED` (the ledger was closed meanwhile), `NOT_READY` (`timeoutMs` is over, or the table cannot be read here),
+   *  `INVALID_ARGUMENT`, and those of reading documents. */
+  waitFor<Document extends object, Wanted extends Document | null>(
+    read: DocumentRead<Document>,
+    predicate: (document: Document | null) => document is Wanted,
+    options?: WaitForOptions,
+  ): Promise<Wanted>;
+  waitFor<Document extends object>(
+    read: DocumentRead<Document>,
+    predicate: (document: Document | null) => boolean,
+    options?: WaitForOptions,
+  ): Promise<Document | null>;
+  waitFor<Document extends object>(
+    read: QueryRead<Document>,
+    predicate: (found: FoundDocuments<Document>) => boolean,
+    options?: WaitForOptions,
+  ): Promise<FoundDocuments<Document>>;
+  async waitFor<Document extends object>(
+    read: DocumentRead<Document> | QueryRead<Document>,
+    predicate: (found: never) => boolean,
+    options: WaitForOptions = {},
+  ): Promise<Document | null | FoundDocuments<Document>> {
+    return this.waits.for(read, predicate, options);
+  }
+
   /** Works on the run queue: claims items, calls `handle`, renews their claims while it runs, and settles them by how it ended, until it
    *  is stopped. No failure ends it; `onError` hears of each. Refusals: `INVALID_ARGUMENT` and `LIMIT_EXCEEDED` (an option),
    *  `READ_ONLY`, `CLOSED`. */
@@ -283,6 +316,7 @@ export class Ledger {
   }
 
   private async end(): Promise<void> {
+    this.waits.close();
     if (this.workers.size > 0) await Promise.all([...this.workers].map((worker) => worker.stop()));
     await this.engine.close();
   }

@@ -40,7 +40,7 @@ export function manualClock(now: number = Date.UTC(2026, 0, 1)): ManualClock {
         moveTo(Math.max(due.at, monotonic));
         due.callback();
       }
-      moveTo(end);
+      moveTo(Math.max(end, monotonic)); // a callback may have moved on further
     },
     set(to) {
       wall = to;
