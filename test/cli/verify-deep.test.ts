@@ -2,6 +2,9 @@ import { execFileSync } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
+import { openLedger } from "../../src/index.js";
+import { openSqliteStore } from "../../src/store/sqlite/store.js";
+import { appendRaw } from "../engine/raw-append.js";
 import { call, jsonLines, newFile, newLedgerFile, runledger } from "./command.js";
 import { library, visitedLedger, visitsModule } from "./visits.js";
 
@@ -46,6 +49,34 @@ describe("verify --deep", () => {
     expect(done.code).toBe(0);
     expect(done.stdout).toMatch(/\nwarn +documents +table 1 visits@1 +W_PROJECTION_UNKNOWN/);
     expect(done.stdout).not.toMatch(/\nok +documents/);
+  });
+
+  test("counts claims and what was written under them, and names the one that nobody may take, and its stream", async () => {
+    const file = newLedgerFile();
+    const store = await openSqliteStore(file, {});
+    const ledger = await openLedger(store);
+    const { fence } = await ledger.queue.enqueue({ runId: "r1", claim: { holder: "A" } });
+    await ledger.append("note/1", [{ type: "note.added" }], { fence });
+    const legal = await call(["verify", file, "--deep"]);
+    const claim = { holder: "M", generation: 2, tokenHash: "ab".repeat(32), superseded: 1 };
+    const expiresAt = (await ledger.status()).head.at + 1_000;
+    await appendRaw(store, "queue/r1", "queue.claimed", { claim: { ...claim, expiresAt } });
+    await ledger.close();
+    await store.close();
+    const done = await call(["verify", file, "--deep"]);
+
+    expect(legal.stdout).toMatch(/\nok +claims +1 claim legal, 1 event under the live one\n/);
+    expect(done.code).toBe(1);
+    expect(done.stdout).toMatch(
+      /\nFAIL +claims +#4 queue\/r1@2 +E_CLAIM +queue\/r1 is claimed while its claim of generation 1/,
+    );
+    expect(done.stdout).toMatch(/\nverdict +TAMPERED/);
+    expect(done.stdout).toMatch(/\nnext .*runledger log --stream 'queue\/r1'/);
+    const [report] = jsonLines((await call(["verify", file, "--deep", "--json"])).stdout);
+    expect(report).toMatchObject({
+      checked: { claims: 2, fencedEvents: 1 },
+      findings: [{ code: "E_CLAIM", position: 4 }],
+    });
   });
 
   test.each(["DROP TABLE doc_1", "DROP INDEX doc_1_0"])(

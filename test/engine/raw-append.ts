@@ -2,15 +2,16 @@
 import type { Store } from "../../src/index.js";
 import { writeOperational } from "../../src/engine/operational.js";
 import { canonicalize } from "../../src/kernel/canonical.js";
+import type { EntryLabels } from "../../src/journal/entry.js";
 import { encodeEntry, entryId, entryTemplate } from "../../src/journal/entry.js";
 
-/** Appends one event of any stream and type, with the id of a command or without, and answers its position. */
+/** Appends one event of any stream, type and labels, and answers its position. */
 export function appendRaw(
   store: Store,
   stream: string,
   type: string,
   data: object,
-  labels: { readonly command?: string } = {},
+  labels: EntryLabels = {},
 ): Promise<number> {
   let tried: { readonly seq: number; readonly id: string } | null = null;
   return writeOperational(store, 5_000, async (transaction) => {
