@@ -15,12 +15,15 @@ import { oneCommandMeasure } from "./p01-commands.js";
 import { oneCallerMeasure } from "./p01-one-caller.js";
 import { concurrentCommandsMeasure } from "./p03-commands.js";
 import { concurrentMeasure } from "./p03-concurrent.js";
+import { oneWorkerMeasure } from "./p05-one-worker.js";
+import { manyWorkersMeasure } from "./p06-many-workers.js";
 import { sizeMeasure } from "./p07-size.js";
 import { lengthMeasure } from "./p08-length.js";
 import { replayMeasure } from "./p09-replay.js";
 import { verifyMeasure } from "./p11-verify.js";
 import { openMeasure } from "./p12-open.js";
 import { diskMeasure } from "./p14-disk.js";
+import { commandStallMeasure } from "./p16-commands.js";
 import { stallMeasure } from "./p16-stall.js";
 import { treeMeasure } from "./tree.js";
 
@@ -29,7 +32,10 @@ const measures: readonly Measure[] = [
   oneCommandMeasure,
   concurrentMeasure,
   concurrentCommandsMeasure,
+  oneWorkerMeasure,
+  manyWorkersMeasure,
   stallMeasure,
+  commandStallMeasure,
   lengthMeasure,
   diskMeasure,
   openMeasure,

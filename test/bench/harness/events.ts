@@ -26,6 +26,11 @@ export function jobStream(index: number): string {
   return `job/${digestOf(`job ${index}`).slice(0, 26)}`;
 }
 
+/** The name of a run that is queued. It has no order either. */
+export function itemName(index: number): string {
+  return digestOf(`run ${index}`).slice(0, 26);
+}
+
 function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }

@@ -46,13 +46,27 @@ export async function oneCaller(ms: number, operation: () => unknown): Promise<S
   return callers(1, ms, operation);
 }
 
-/** Concurrent callers, each of which repeats: call, wait for the answer. */
-export async function callers(count: number, ms: number, operation: (caller: number) => unknown): Promise<Sample> {
+/** Concurrent callers, each of which repeats for so many ms: call, wait for the answer. */
+export function callers(count: number, ms: number, operation: (caller: number) => unknown): Promise<Sample> {
+  return sideBySide(count, operation, (elapsedMs) => elapsedMs < ms);
+}
+
+/** Concurrent callers, each of which calls so many times: where the work is there in a number, and must not run out. */
+export function callersTimes(count: number, times: number, operation: (caller: number) => unknown): Promise<Sample> {
+  return sideBySide(count, operation, (_, calls) => calls < times);
+}
+
+async function sideBySide(
+  count: number,
+  operation: (caller: number) => unknown,
+  goesOn: (elapsedMs: number, calls: number) => boolean,
+): Promise<Sample> {
   const latenciesMs: number[] = [];
   const started = performance.now();
   let ended = started;
   const call = async (caller: number): Promise<void> => {
-    for (let before = performance.now(); before < started + ms;) {
+    let before = performance.now();
+    for (let calls = 0; goesOn(before - started, calls); calls++) {
       await operation(caller);
       ended = performance.now();
       latenciesMs.push(ended - before);

@@ -12,14 +12,16 @@ export interface Settings {
   readonly events: number;
   /** Events in the ledger that P7 appends to. */
   readonly bulkEvents: number;
+  /** Items in the long queue of P6. */
+  readonly queued: number;
   /** Where the files go; undefined: where the system keeps temporary files. */
   readonly directory: string | undefined;
 }
 
 const sizes = {
-  quick: { rounds: 5, turnMs: 150, events: 100_000, bulkEvents: 100_000 },
-  default: { rounds: 11, turnMs: 300, events: 1_000_000, bulkEvents: 1_000_000 },
-  full: { rounds: 21, turnMs: 500, events: 1_000_000, bulkEvents: 3_000_000 },
+  quick: { rounds: 5, turnMs: 150, events: 100_000, bulkEvents: 100_000, queued: 100_000 },
+  default: { rounds: 11, turnMs: 300, events: 1_000_000, bulkEvents: 1_000_000, queued: 1_000_000 },
+  full: { rounds: 21, turnMs: 500, events: 1_000_000, bulkEvents: 3_000_000, queued: 1_000_000 },
 } as const;
 
 export const usage = "npm run bench -- [--quick | --full] [--only P3,P11] [--directory DIR]";
