@@ -4,6 +4,7 @@ import { BaseSequencer } from "vitest/node";
 import type { TestSpecification } from "vitest/node";
 
 const longest: readonly string[] = [
+  "test/processes/queue-eight.test.ts",
   "test/processes/verify-workers.test.ts",
   "test/processes/crash.test.ts",
   "test/forensic/properties.test.ts",

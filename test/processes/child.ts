@@ -17,21 +17,29 @@ export interface Child {
   line(start: string): Promise<void>;
 }
 
-export function startChild(program: string, args: readonly string[]): Child {
+/** `hear` is told each line as it comes. */
+export function startChild(program: string, args: readonly string[], hear?: (line: string) => void): Child {
   const path = fileURLToPath(new URL(`../children/${program}`, import.meta.url));
   const child = spawn(process.execPath, [path, ...args], { stdio: ["ignore", "pipe", "pipe"] });
-  let stdout = "";
+  const lines: string[] = [];
+  let rest = "";
   let stderr = "";
-  const waiting: { start: string; resolve: () => void }[] = [];
+  let waiting: { start: string; resolve: () => void }[] = [];
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-    for (const each of waiting) if (stdout.split("\n").some((line) => line.startsWith(each.start))) each.resolve();
+    const whole = (rest + text).split("\n");
+    rest = whole.pop()!;
+    for (const line of whole) {
+      lines.push(line);
+      hear?.(line);
+      for (const each of waiting) if (line.startsWith(each.start)) each.resolve();
+      waiting = waiting.filter(({ start }) => !line.startsWith(start));
+    }
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
   const finished = new Promise<Finished>((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code, signal) =>
-      resolve({ code, signal, lines: stdout.split("\n").filter((line) => line !== ""), stderr }),
+      resolve({ code, signal, lines: [...lines, rest].filter((line) => line !== ""), stderr }),
     );
   });
   return {

@@ -1,0 +1,134 @@
+/** Processes that work on one run queue, and what they said. Whoever is killed is replaced by a new one, under a new name.
+ *  Invariant: one that is being stopped is left alone until everything is answered that it had in hand. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Ledger } from "../../src/index.js";
+import { startChild } from "./child.js";
+import type { Child, Finished } from "./child.js";
+
+export type Kind = "loop" | "worker";
+
+/** A line of a child. `fenced`: the ledger refused a write; `lost`: its worker tells it so. */
+export interface Said {
+  readonly what: "claimed" | "completing" | "done" | "fenced" | "lost";
+  readonly by: string;
+  readonly key: string;
+  readonly generation: number;
+  readonly doing?: string;
+  readonly reason?: string;
+}
+
+/** A stop past the lease: how much was in hand, and how much of that was refused to the one that woke. */
+export interface Stop {
+  readonly inHand: number;
+  readonly refused: number;
+}
+
+interface Member {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly child: Child;
+  readonly ready: Promise<void>;
+  busy: boolean;
+}
+
+export interface FleetOptions {
+  readonly path: string;
+  readonly ledger: Ledger;
+  readonly width: number;
+  readonly leaseMs: number;
+  /** Called behind each item that somebody says is done. */
+  readonly onDone: (done: number) => void;
+}
+
+export class Fleet {
+  readonly said: Said[] = [];
+  readonly killed: Promise<Finished>[] = [];
+  readonly stops: Promise<Stop>[] = [];
+  private readonly options: FleetOptions;
+  private readonly members = new Set<Member>();
+  private readonly answered = new Set<string>();
+  private names = 0;
+  private done = 0;
+
+  constructor(options: FleetOptions) {
+    this.options = options;
+  }
+
+  start(kind: Kind): void {
+    const { path, width, leaseMs } = this.options;
+    const name = `${kind}${++this.names}`;
+    const child = startChild("queue-worker.mjs", [path, name, kind, String(width), String(leaseMs)], (line) => {
+      if (line !== "ready") this.hear({ ...(JSON.parse(line) as Omit<Said, "by">), by: name });
+    });
+    this.members.add({ name, kind, child, ready: child.line("ready"), busy: false });
+  }
+
+  /** Kills one that `chance`, from 0 to below 1, picks out, and starts another; false when none is to be had now. */
+  kill(chance: number): boolean {
+    const member = this.pick(chance);
+    if (member === undefined) return false;
+    this.members.delete(member);
+    member.child.process.kill("SIGKILL");
+    this.killed.push(member.child.finished);
+    this.start(member.kind);
+    return true;
+  }
+
+  /** Stops one until all of its leases are over, and then lets it go on; false when none is to be had now. */
+  stop(chance: number): boolean {
+    const member = this.pick(chance);
+    if (member === undefined) return false;
+    this.stops.push(this.stopPastLease(member));
+    return true;
+  }
+
+  /** Asks all to end, and tells how they did. */
+  async end(): Promise<readonly Finished[]> {
+    const members = [...this.members];
+    await Promise.all(members.map(({ ready }) => ready));
+    for (const { child } of members) child.process.kill("SIGTERM");
+    return Promise.all(members.map(({ child }) => child.finished));
+  }
+
+  /** Leaves no process behind, whatever became of the test. */
+  async abandon(): Promise<void> {
+    for (const { child } of this.members) child.process.kill("SIGKILL");
+    await Promise.all([...this.members].map(({ child }) => child.finished));
+  }
+
+  private hear(said: Said): void {
+    this.said.push(said);
+    if (said.what !== "claimed" && said.what !== "completing") this.answered.add(`${said.key} ${said.generation}`);
+    if (said.what === "done") this.options.onDone(++this.done);
+  }
+
+  private pick(chance: number): Member | undefined {
+    const idle = [...this.members].filter(({ busy }) => !busy);
+    return idle[Math.floor(chance * idle.length)];
+  }
+
+  private async stopPastLease(member: Member): Promise<Stop> {
+    const { ledger, leaseMs } = this.options;
+    member.busy = true;
+    await member.ready;
+    member.child.process.kill("SIGSTOP");
+    const { items } = await ledger.queue.list({ status: "claimed", limit: 10_000 });
+    const claims = items.flatMap(({ runId, claim }) => (claim?.holder === member.name ? [{ runId, ...claim }] : []));
+    const until = Math.max(Date.now() + leaseMs, ...claims.map(({ expiresAt }) => expiresAt));
+    // By the wall clock, as leases are.
+    while (Date.now() <= until) await sleep(20);
+    member.child.process.kill("SIGCONT");
+    const inHand = claims.map(({ runId, generation }) => `queue/${runId} ${generation}`);
+    while (!inHand.every((claim) => this.answered.has(claim))) {
+      if (member.child.process.exitCode !== null) throw new Error(`${member.name} ended with claims in hand`);
+      await sleep(20);
+    }
+    member.busy = false;
+    const refused = new Set(
+      this.said.flatMap(({ what, key, generation }) =>
+        what === "fenced" || what === "lost" ? [`${key} ${generation}`] : [],
+      ),
+    );
+    return { inHand: inHand.length, refused: inHand.filter((claim) => refused.has(claim)).length };
+  }
+}
