@@ -153,8 +153,8 @@ describeQueues("the run queue refuses", (start) => {
     }
     const { position } = (await ledger.status()).head;
     const last = await ledger.read({ from: position - 4 }).toArray();
-    expect(last.map(({ type, stream }) => [type, stream])).toEqual(
-      Array(5).fill(["fence.refused", `fence/${fence.key}`]),
+    expect(last.map(({ type, stream }) => `${type} ${stream}`)).toEqual(
+      Array.from({ length: 5 }, () => `fence.refused fence/${fence.key}`),
     );
   });
 

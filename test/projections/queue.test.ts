@@ -47,6 +47,10 @@ function historyOf(steps: readonly Step[]): readonly HistoryEvent[] {
       run.status = status;
       run.expiresAt = null;
     };
+    const ends = (status: Run["status"], type: string, data?: object) => () => {
+      letGo(status);
+      add(type, data);
+    };
     const can: (() => void)[] = [];
     if (!run.on)
       can.push(() => {
@@ -65,22 +69,20 @@ function historyOf(steps: readonly Step[]): readonly HistoryEvent[] {
     if (run.on && (run.status === "queued" || run.status === "parked"))
       can.push(() => add("queue.claimed", take(null)));
     if (run.status === "claimed" && !live)
-      can.push(
-        () => add("queue.claimed", take(run.generation)),
-        () => (letGo("dead"), add("queue.died", { cause: "reclaims" })),
-      );
+      can.push(() => add("queue.claimed", take(run.generation)), ends("dead", "queue.died", { cause: "reclaims" }));
     if (run.status === "claimed" && live)
       can.push(
         () => add("queue.renewed", { expiresAt: (run.expiresAt = run.expiresAt! + more) }),
-        () => (letGo("done"), add("queue.completed")),
-        () => (letGo("queued"), add("queue.requeued", { availableAt: soon, reason: "it failed" })),
-        () => (letGo("dead"), add("queue.died", { cause: "failures", reason: "too often" })),
+        ends("done", "queue.completed"),
+        ends("queued", "queue.requeued", { availableAt: soon, reason: "it failed" }),
+        ends("dead", "queue.died", { cause: "failures", reason: "too often" }),
       );
     if (run.status === "claimed")
-      can.push(
-        () => (letGo("parked"), add("queue.parked", { availableAt: more % 2 === 0 ? null : soon })),
-        () => (letGo("done"), (run.on = false), add("queue.released", { reason: "no use" })),
-      );
+      can.push(ends("parked", "queue.parked", { availableAt: more % 2 === 0 ? null : soon }), () => {
+        run.on = false;
+        letGo("done");
+        add("queue.released", { reason: "no use" });
+      });
     if (run.on && run.status !== "done")
       can.push(
         () => {

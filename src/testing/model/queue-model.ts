@@ -148,7 +148,7 @@ function enqueue(wish: Wish & { readonly type: "enqueue" }, { items, at }: Momen
   const taken = take(item, claim, at);
   const { generation, expiresAt } = taken;
   return {
-    result: { incarnation: 1, generation, expiresAt },
+    result: { runId, incarnation: 1, generation, expiresAt },
     events: [event(item, "enqueued", { ...data, claim: taken })],
   };
 }
