@@ -68,7 +68,8 @@ function retell(from: object | null, patches: readonly ImmerPatch[], to: object 
       state = changed(state, patch, 0);
       told.push(patch);
     }
-    if (canonicalText(state) === canonicalText(to)) return told;
+    // Something changed: where nothing is left to tell, it is the order of members, which canonical text does not show.
+    if (told.length > 0 && canonicalText(state) === canonicalText(to)) return told;
   } catch (refusal) {
     if (!(refusal instanceof LedgerError)) throw refusal;
   }

@@ -422,6 +422,29 @@ describe("D12 the inverse of what was spliced restores it exactly", () => {
   });
 });
 
+test("D12 a change of the order of members alone is told, by a patch that replaces the document", () => {
+  const projection = defineProjection<{ first?: number; second: number }>()({
+    name: "order",
+    version: 1,
+    on: {
+      "thing.changed": {
+        key: () => "one",
+        apply(document) {
+          if (document === undefined) return { first: 1, second: 2 };
+          delete document.first;
+          document.first = 1;
+          return document;
+        },
+      },
+    },
+  });
+  const before = foldLive(projection, event(0, "thing.changed", {}), "one", null);
+  const { document, patches } = foldPatches(projection, event(1, "thing.changed", {}), "one", before);
+
+  expect(JSON.stringify(document)).toBe('{"second":2,"first":1}');
+  expect(patches).toEqual([{ op: "replace", path: [], value: document }]);
+});
+
 describe("D12 patches of lists mean what RFC 6902 says", () => {
   const before = { list: ["a", "b", "c"] };
 
