@@ -19,7 +19,8 @@ export interface EnqueueInput {
   readonly runId: string;
   /** Nobody gets it before. Default: now. */
   readonly availableAt?: number | undefined;
-  /** −1,000 to 1,000: a step outweighs a minute of waiting. Default 0. */
+  /** −1,000 to 1,000: a step outweighs a minute of waiting, so that an endless feed of items that are so many steps more urgent
+   *  is passed after as many minutes. Default 0. */
   readonly priority?: number | undefined;
   /** The runner for which it counts ten minutes older. Default: the holder of its claim, or nobody. */
   readonly affinity?: string | undefined;
