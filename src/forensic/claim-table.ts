@@ -1,5 +1,5 @@
 /** What the entries so far say of each thing that was claimed, and whether a fence is that of its live claim.
- *  Memory: about 300 bytes for each key that was ever claimed, for a generation is never issued twice; entries that only use
+ *  Memory: about 200 bytes for each key that was ever claimed, for a generation is never issued twice; entries that only use
  *  a claim take none. Which token somebody presented is not in the journal, and so not checked. */
 import type { FenceMark } from "../journal/entry.js";
 

@@ -311,6 +311,19 @@ describe("T61", () => {
   });
 });
 
+test("T61 an event of a tx that is not under its one fence is found once", async () => {
+  const { rows } = journalOf([...one, [5, fenced, noted, noted, fenced, noted]]);
+
+  expect(codesOf(await verifyClaims(rows))).toEqual(["E_FENCE#4"]);
+});
+
+test("T61 an end under the fence of something else that has expired is two faults", async () => {
+  const other: Tx = [0, enqueued("r2", { claim: claim(1, 0) })];
+  const { rows } = journalOf([...one, other, [leaseMs, under("r2", 1, queued("r1", "parked", { availableAt: null }))]]);
+
+  expect(codesOf(await verifyClaims(rows))).toEqual(["E_FENCE#4", "E_CLAIM#4"]);
+});
+
 describe("a report", () => {
   test("says how many claims and fenced events were checked, and nothing of them where there are none", async () => {
     const report = await verifyClaims(journalOf([...two, [leaseMs + 1, under("r1", 2, noted)]]).rows);
