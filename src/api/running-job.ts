@@ -38,7 +38,7 @@ export class RunningJob implements Job, ClaimHolder {
   private cancel: Job["cancelRequested"];
   private settling: { readonly verb: string; readonly settled: Promise<void> } | null = null;
   /** What a settlement failed with at last, which was reported. */
-  private unsettled: unknown = undefined;
+  private unsettled: { readonly error: unknown } | null = null;
   private leave = (): void => {};
   private readonly left = new Promise<Ended>((resolve) => {
     this.leave = () => resolve({ type: "left" });
@@ -142,15 +142,20 @@ export class RunningJob implements Job, ClaimHolder {
   private report(how: Ended): void {
     if (how.type !== "threw") return;
     const { error } = how;
-    if (error === this.unsettled || this.isAbort(error)) return;
+    if ((this.unsettled !== null && error === this.unsettled.error) || this.isAbort(error)) return;
     // A write of its own was the first to hear of it.
-    if (isFenced(error) && error.details["key"] === this.fence.key && this.claim.lose(error, "handle")) return;
+    if (this.isRefused(error) && this.claim.lose(error, "handle")) return;
     this.source.reports.tell(error, "handle", this.runId);
+  }
+
+  /** Was a write under its claim refused? */
+  private isRefused(error: unknown): error is LedgerError {
+    return isFenced(error) && error.details["key"] === this.fence.key;
   }
 
   private isAbort(error: unknown): boolean {
     if (!this.signal.aborted) return false;
-    if (error === this.signal.reason || (this.abortedFor === "lost" && isFenced(error))) return true;
+    if (error === this.signal.reason || (this.abortedFor === "lost" && this.isRefused(error))) return true;
     return isError(error) && (error.name === "AbortError" || error.cause === this.signal.reason);
   }
 
@@ -188,7 +193,7 @@ export class RunningJob implements Job, ClaimHolder {
     // Whoever does not wait for it has heard of it by the hook.
     void settled.catch((error: unknown) => {
       if (isRefusedArgument(error)) this.settling = null;
-      else this.unsettled = error;
+      else this.unsettled = { error };
     });
     return settled;
   }

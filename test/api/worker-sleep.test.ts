@@ -1,0 +1,52 @@
+/** G10: a host that sleeps. Two ledgers on one store, each with its own clock: that of the sleeper stands still, then its wall time
+ *  has jumped, and its timers know nothing of it. */
+import { expect, test } from "vitest";
+import { openLedger } from "../../src/index.js";
+import { manualClock } from "../../src/testing/index.js";
+import { describeStores, onCleanup } from "../engine/fixture.js";
+import { passUntil, settled, statusOf, until, work } from "./working.js";
+
+describeStores("a worker whose host slept", (_, openStoreOf) => {
+  test.each(["writes first", "is told first"] as const)(
+    "G10 is refused when it wakes and %s: another one has the job, and nothing is done twice",
+    async (how) => {
+      const store = await openStoreOf();
+      const [mine, others] = [manualClock(), manualClock()];
+      const ledger = await openLedger(store, { clock: mine });
+      const elsewhere = await openLedger(store, { clock: others });
+      onCleanup(() => ledger.close());
+      onCleanup(() => elsewhere.close());
+      await ledger.queue.enqueue({ runId: "r1" });
+      const sleeper = work(ledger, { holder: "A", leaseMs: 60_000 });
+      await until(() => sleeper.jobs.length === 1);
+      const { job, fail } = sleeper.jobs[0]!;
+
+      const other = work(elsewhere, { holder: "B", leaseMs: 60_000 });
+      await passUntil(others, () => other.jobs.length === 1, 5_000);
+      mine.set(others.now());
+      const output = [{ type: "note.added", data: { by: "A" } }];
+      if (how === "writes first") {
+        const refused: unknown = await ledger
+          .append("note/1", output, { fence: job.fence })
+          .catch((error: unknown) => error);
+        expect(refused).toMatchObject({ code: "FENCED" });
+        fail(refused);
+      } else {
+        mine.advance(30_000);
+        await until(() => job.signal.aborted);
+        await expect(ledger.append("note/1", output, { fence: job.fence })).rejects.toMatchObject({ code: "FENCED" });
+        fail(job.signal.reason);
+      }
+      await until(() => sleeper.heard.length === 1);
+      await settled();
+
+      expect(sleeper.heard[0]).toMatchObject({
+        doing: how === "writes first" ? "handle" : "renew",
+        error: { code: "FENCED" },
+      });
+      expect(sleeper.jobs.length).toBe(1);
+      expect(await statusOf(elsewhere, "r1")).toBe("claimed");
+      expect(other.jobs[0]!.job.item).toMatchObject({ generation: 2, superseded: 1, failures: 0 });
+    },
+  );
+});
