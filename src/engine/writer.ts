@@ -196,7 +196,8 @@ export class Writer {
     await this.options.store.reset().catch(() => {}); // whoever comes next is told by its own call
   }
 
-  /** After a commit that failed or gave no answer: takes the lock again and compares the id at the batch's first position. */
+  /** After a commit that failed or gave no answer: takes the lock again and compares the id at the batch's last position, which
+   *  covers all of it: others may have begun with the same entry, which says that an area is used for the first time. */
   private async lookUp(
     transaction: StoreTransaction,
     batch: Batch | null,
@@ -208,10 +209,10 @@ export class Writer {
       try {
         await this.options.store.reset();
         const again = await this.options.store.begin();
-        const first = batch?.entries[0];
-        if (first === undefined) return { committed: false, transaction: again };
-        const [stored] = await again.entriesAt([first.seq]);
-        if (stored?.id !== first.id) return { committed: false, transaction: again };
+        const last = batch?.entries.at(-1);
+        if (last === undefined) return { committed: false, transaction: again };
+        const [stored] = await again.entriesAt([last.seq]);
+        if (stored?.id !== last.id) return { committed: false, transaction: again };
         await undo(again);
         return { committed: true, transaction: null };
       } catch (cause) {
@@ -299,10 +300,20 @@ function lastOf(batch: Batch | null): number {
   return batch?.entries.at(-1)?.seq ?? -1;
 }
 
-function failed(outcomes: readonly Outcome[], taken: readonly Queued[], cause: unknown): Outcome[] {
+/** What becomes of a batch that was not committed, or of which nobody knows (`error`). Who was refused behind what was staged may
+ *  have been refused because of it, which nobody ever saw; it wrote nothing for certain, and is told the cause. */
+function failed(
+  outcomes: readonly Outcome[],
+  taken: readonly Queued[],
+  cause: unknown,
+  error: unknown = cause,
+): Outcome[] {
+  const staged = outcomes.findIndex((outcome) => "staged" in outcome && outcome.staged.count > 0);
   return taken.map((queued) => {
-    const outcome = outcomes.find((each) => each.queued === queued);
-    return outcome !== undefined && "error" in outcome ? outcome : { queued, error: cause };
+    const index = outcomes.findIndex((each) => each.queued === queued);
+    const outcome = outcomes[index];
+    if (outcome === undefined || !("error" in outcome)) return { queued, error };
+    return staged < 0 || index < staged ? outcome : { queued, error: cause };
   });
 }
 
@@ -327,7 +338,7 @@ function inDoubt(
       cause,
     },
   );
-  return failed(outcomes, taken, error);
+  return failed(outcomes, taken, cause, error);
 }
 
 /** Waiting and measuring is the process's own business: the injected clock is for what is written down. */

@@ -1,6 +1,7 @@
 /** Holds what was told, and what is written, against what the model foretold. */
 import { canonicalize } from "../../kernel/canonical.js";
-import type { LedgerEvent } from "../../engine/types.js";
+import type { FenceMark } from "../../journal/entry.js";
+import type { Fence } from "../../kernel/claim.js";
 import type { Foretold, ModelOutcome } from "../model/ledger-model.js";
 import type { Told } from "./send.js";
 
@@ -21,20 +22,32 @@ export function answerDiffers(told: Told, { outcome }: Pick<Foretold, "outcome">
   return null;
 }
 
+/** An event as the journal has it. */
+export interface WrittenEvent {
+  readonly stream: string;
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly fence?: FenceMark;
+}
+
 /** What differs between the events of a tx and the model's; null: nothing. The engine's own entries about areas are not the
  *  model's. */
 export function eventsDiffer(
-  events: readonly LedgerEvent[],
+  events: readonly WrittenEvent[],
   { events: foretold }: Pick<Foretold, "events">,
+  fence: Fence | null,
 ): string | null {
   const found = events.filter(({ stream }) => stream !== "journal/main");
   for (const [index, wanted] of foretold.entries()) {
     const event = found[index];
     if (event === undefined) return `must write ${wanted.type} ${canonicalize(wanted.data)}, found no such event`;
     const { stream, type, data } = event;
-    const isSame = stream === wanted.stream && type === wanted.type && includes(wanted.data, known(type, data));
-    if (!isSame)
+    if (stream !== wanted.stream || type !== wanted.type || !includes(wanted.data, known(type, data)))
       return `must write ${wanted.type} on ${wanted.stream} ${canonicalize(wanted.data)}, found ${type} on ${stream} ${canonicalize(data)}`;
+    const isEngines = stream.startsWith("fence/") || stream.startsWith("client/");
+    const mark = fence === null || isEngines ? [] : [fence.key, fence.incarnation, fence.generation];
+    if (!isEqual(event.fence ?? [], mark))
+      return `must write ${type} under ${canonicalize(mark)}, found ${canonicalize(event.fence ?? [])}`;
   }
   const more = found[foretold.length];
   return more === undefined ? null : `must write ${foretold.length} events, found ${more.type} behind them`;

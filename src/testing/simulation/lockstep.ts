@@ -128,7 +128,7 @@ class Lockstep {
     const wrong = answerDiffers(told, foretold);
     if (wrong !== null) return wrong;
     const events = await ledger.read({ from: this.position + 1 }).toArray();
-    const others = eventsDiffer(events, foretold);
+    const others = eventsDiffer(events, foretold, call.fence);
     if (others !== null) return others;
     this.model.adopt(foretold);
     if (events.length > 0) {

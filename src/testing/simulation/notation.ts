@@ -2,7 +2,9 @@
  *    q1 c1@f1 x c1'@f2 s1✗(generation) s1'✓
  *  A call is its verbs with their runs, the fence that it came under, and what it was told. */
 import type { Fence } from "../../kernel/claim.js";
+import { claimKey } from "../model/call.js";
 import type { Call, Wish } from "../model/call.js";
+import type { Attempt } from "./evidence.js";
 import type { Told } from "./send.js";
 
 const verbs: Readonly<Record<Wish["type"], string>> = {
@@ -59,4 +61,23 @@ function sayTold(told: Told): string {
     case "failed":
       return `?(${told.code})`;
   }
+}
+
+const shownMax = 40;
+
+/** The last calls that had to do with a run, or of all. */
+export function sayAttempts(attempts: readonly Attempt[], runId: string | null): readonly string[] {
+  const some = runId === null ? attempts : attempts.filter((attempt) => concerns(attempt, runId));
+  return some.slice(-shownMax).map(({ mark, by, call, told, isHeard }) => {
+    const unheard = isHeard || told?.type === "failed" ? "" : " (not heard)";
+    return `${mark} ${by} ${sayCall(call, told)}${unheard}`;
+  });
+}
+
+function concerns({ call, told }: Attempt, runId: string): boolean {
+  const key = claimKey(runId);
+  if (call.fence?.key === key || (told?.type === "accepted" && told.fence?.key === key)) return true;
+  return call.wishes.some(
+    (wish) => ("runId" in wish && wish.runId === runId) || ("parent" in wish && wish.parent === runId),
+  );
 }
