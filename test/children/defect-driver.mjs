@@ -1,0 +1,161 @@
+/** Tries laws and checkers on a built library that may have a defect, and says of each `red: NAME` and why, `green: NAME`, or
+ *  `crashed: NAME` where something was thrown that no law speaks of: a defect must be seen by who looks for it.
+ *  usage: defect-driver.mjs DIST SEED TRIES NAME… */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import fc from "fast-check";
+
+const [dist, seedText, triesText, ...names] = process.argv.slice(2);
+const [seed, tries] = [Number(seedText), Number(triesText)];
+const load = (file) => import(pathToFileURL(join(dist, file)).href);
+const { compareWithModel, describeCommands, describeProjection, describeStore } = await load("src/testing/index.js");
+const { hashToken, openLedger, queueCommands } = await load("src/index.js");
+const { queue } = await load("projections/index.js");
+const { queueEvents } = await load("src/journal/events/queue.js");
+const { createMemoryStore } = await load("src/store/memory/store.js");
+const { openSqliteStore } = await load("src/store/sqlite/store.js");
+
+fc.configureGlobal({ seed, numRuns: tries });
+const scratch = mkdtempSync(join(tmpdir(), "runledger-defect-"));
+process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
+
+for (const name of names) {
+  try {
+    const [family, title] = name.split(/: (.*)/);
+    const seen = await judgeBy(family, title);
+    console.log(seen === null ? `green: ${name}` : `red: ${name}\n${seen}`);
+  } catch (error) {
+    console.log(`crashed: ${name}\n${error instanceof Error ? error.stack : String(error)}`);
+  }
+}
+
+/** What a family of checkers says under a title; null: nothing. */
+function judgeBy(family, title) {
+  switch (family) {
+    case "lockstep":
+      return firstOf(async (run) => {
+        const store = run % 4 === 3 ? await openFile() : createMemoryStore();
+        const { difference } = await compareWithModel({ seed: seed + run, store });
+        await store.close();
+        return difference;
+      });
+    case "verify":
+      return firstOf(async (run) => {
+        const store = createMemoryStore();
+        await compareWithModel({ seed: seed + run, store });
+        const ledger = await openLedger(store);
+        const { findings } = await ledger.verify({ level: "deep" });
+        await ledger.close();
+        return findings.find(({ code }) => code === title)?.message ?? null;
+      });
+    case "commands":
+      return tryLaw(title, (runner) => describeCommands("the queue", commandsSubject(), runner));
+    case "projection":
+      return tryLaw(title, (runner) => describeProjection("the queue", projectionSubject(), runner));
+    case "memory":
+      return tryLaw(title, (runner) => describeStore("memory", async () => fixtureOf(createMemoryStore()), runner));
+    case "sqlite":
+      return tryLaw(title, (runner) => describeStore("sqlite", async () => fixtureOf(await openFile()), runner));
+    default:
+      throw new Error(`a checker must be of a family that this driver knows, found ${family}`);
+  }
+}
+
+/** One run after the other until something is found. */
+async function firstOf(judge) {
+  for (let run = 0; run < tries; run++) {
+    const found = await judge(run);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** The law of that title, of those that are declared. */
+async function tryLaw(title, declare) {
+  const laws = new Map();
+  declare({ describe: (_, body) => body(), test: (each, body) => laws.set(each, body) });
+  const law = laws.get(title);
+  if (law === undefined)
+    throw new Error(`there must be a law ${JSON.stringify(title)}, found ${[...laws.keys()].join("; ")}`);
+  try {
+    await law();
+    return null;
+  } catch (error) {
+    if (isCrash(error)) throw error;
+    return error.message;
+  }
+}
+
+/** Is it what a program dies of that does not even run, and not what a law says? */
+function isCrash(error) {
+  const isLaw = error.name === "LawBroken" || error.code === "ERR_ASSERTION";
+  const { cause } = error;
+  return !isLaw || cause instanceof TypeError || cause instanceof ReferenceError;
+}
+
+async function openFile() {
+  return openSqliteStore(join(mkdtempSync(join(scratch, "store-")), "state.ledger"));
+}
+
+function fixtureOf(store) {
+  return { store, dispose: async () => {} };
+}
+
+/** The commands of the queue as callers send them who hold no claim. */
+function commandsSubject() {
+  const { enqueue, claimNext, requeue, requestCancel, complete } = queueCommands;
+  const runId = fc.constantFrom("r1", "r2", "r3");
+  const claim = fc.record({
+    holder: fc.constantFrom("A", "B"),
+    leaseMs: fc.constantFrom(1, 1_000, 86_400_000),
+    tokenHash: fc.constant(hashToken("a token of theirs")),
+  });
+  const item = fc.record(
+    { runId, parent: fc.constant("p"), priority: fc.constantFrom(-1, 1), claim },
+    { requiredKeys: ["runId"] },
+  );
+  const wishes = fc.oneof(
+    { weight: 4, arbitrary: item.map((each) => enqueue(each)) },
+    { weight: 5, arbitrary: claim.map((each) => claimNext({ ...each, exclude: [] })) },
+    { weight: 1, arbitrary: runId.map((each) => requeue({ runId: each })) },
+    { weight: 1, arbitrary: runId.map((each) => requestCancel({ runId: each, reason: "no use" })) },
+    { weight: 1, arbitrary: runId.map((each) => complete({ runId: each })) },
+  );
+  return {
+    commands: Object.values(queueCommands),
+    projections: [queue],
+    events: [queueEvents],
+    wishes,
+    numRuns: tries,
+  };
+}
+
+/** Runs that come, are claimed, and are given back. */
+function projectionSubject() {
+  const start = Date.UTC(2026, 0, 1);
+  const item = { availableAt: start, priority: 1, affinity: "A", parent: null, reclaimsMax: 2 };
+  const life = (stream, count) => [
+    { stream, type: "queue.enqueued", data: item },
+    ...Array.from({ length: count }, (_, index) => [
+      { stream, type: "queue.claimed", data: { claim: claimOf(index + 1) } },
+      { stream, type: "queue.parked", data: { availableAt: start + 10_000_000 } },
+    ]).flat(),
+  ];
+  const claimOf = (generation) => ({
+    holder: "A",
+    generation,
+    tokenHash: hashToken("a token of theirs"),
+    expiresAt: start + 20_000_000,
+    superseded: null,
+  });
+  const lives = fc.uniqueArray(fc.constantFrom("queue/r1", "queue/r2", "queue/r3"), { maxLength: 3 });
+  const histories = fc.tuple(lives, fc.integer({ min: 0, max: 3 }));
+  return {
+    projection: queue,
+    events: [queueEvents],
+    histories: histories.map(([streams, count]) => streams.flatMap((stream) => life(stream, count))),
+    numRuns: tries,
+  };
+}
