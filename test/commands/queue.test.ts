@@ -133,7 +133,7 @@ describe("a claim", () => {
       "a",
     ],
   ])("takes %s", (_, candidates, expected) => {
-    expect(eventsOf(claim(candidates))).toEqual([`queue/${expected} queue.claimed`]);
+    expect(eventsOf(claimFrom(candidates))).toEqual([`queue/${expected} queue.claimed`]);
   });
 
   test("says whom it superseded, and how often that happened", () => {
