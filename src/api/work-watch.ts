@@ -16,6 +16,8 @@ export interface Vain {
   readonly at: number;
 }
 
+/** Between two looks, so that whoever waits beside thousands of commits that do not concern it does not slow them down. */
+const gapMs = 5;
 const retry = { baseMs: 100, maxMs: 30_000 };
 
 export class WorkWatch {
@@ -50,7 +52,7 @@ export class WorkWatch {
 
   /** Resolves after a while, or when it ends. */
   async rest(ms: number): Promise<void> {
-    await this.wait(ms, null);
+    if (ms > 0) await this.wait(ms, null);
   }
 
   /** Nobody waits any longer. */
@@ -70,7 +72,7 @@ export class WorkWatch {
 
   /** Resolves when somebody should claim. Never rejects. */
   private async untilWork(): Promise<void> {
-    const { engine, reports, pollMs, chance } = this.source;
+    const { engine, clock, reports, pollMs, chance } = this.source;
     for (let failures = 0; !this.ended;) {
       try {
         const { position, at } = await engine.moment();
@@ -78,7 +80,9 @@ export class WorkWatch {
         failures = 0;
         const { vain } = this;
         if (due <= at && (vain === null || position !== vain.position || due > vain.at)) return;
-        await this.wait(due <= at ? pollMs : Math.min(due - at, pollMs), position);
+        const lookedAt = clock.monotonic();
+        if (await this.wait(due <= at ? pollMs : Math.min(due - at, pollMs), position)) this.vain = null;
+        else await this.rest(lookedAt + gapMs - clock.monotonic());
       } catch (error) {
         if (this.ended) return;
         reports.tell(error, "look");
@@ -87,21 +91,18 @@ export class WorkWatch {
     }
   }
 
-  /** Resolves after a while, when the journal goes on behind a position, or when it ends. */
-  private async wait(ms: number, position: number | null): Promise<void> {
-    if (this.ended) return;
+  /** Resolves after a while, with true, when the journal goes on behind a position, or when it ends. */
+  private async wait(ms: number, position: number | null): Promise<boolean> {
+    if (this.ended) return false;
     let timer: Scheduled | null = null;
     let stop = (): void => {};
     let wake = (): void => {};
     try {
-      await new Promise<void>((resolve) => {
-        wake = resolve;
+      return await new Promise<boolean>((resolve) => {
+        wake = () => resolve(false);
         this.waits.add(wake);
-        timer = this.source.clock.schedule(ms, () => {
-          this.vain = null;
-          resolve();
-        });
-        if (position !== null) stop = this.source.engine.heads.wait(position, resolve);
+        timer = this.source.clock.schedule(ms, () => resolve(true));
+        if (position !== null) stop = this.source.engine.heads.wait(position, wake);
       });
     } finally {
       this.waits.delete(wake);

@@ -49,6 +49,7 @@ test("every block of code is an example file, or commands that are run here", ()
     ["js", read("test/examples/shop.mjs")],
     ["js", read("test/examples/shop-day.mjs")],
     ["sh", expect.stringContaining("runledger state")],
+    ["js", read("test/examples/worker.mjs")],
   ]);
   expect(blocksOf(projections)).toEqual([
     ["ts", read("test/examples/invoices.ts")],
@@ -97,6 +98,10 @@ test("the README's shop does what it says, and is proved from its own module", {
   const said = bash(proving, folder);
   expect(said).toMatch(/4 documents of 2 tables as the events fold them/);
   expect(said).toMatch(/\{\n {2}"total": 42,\n {2}"paid": false\n\}\n$/);
+});
+
+test("the README's worker does what it says", () => {
+  expect(node("worker.mjs", directory())).toEqual(["done 1"]);
 });
 
 test("the invoices of projections/README.md are folded alike by the ledger and by a replay", async () => {
