@@ -77,6 +77,8 @@ const verb = fc.constantFrom<Verb>(
   "park",
   "complete",
   "release",
+  "release",
+  "release",
   "requeue",
   "cancel",
   "claim",
