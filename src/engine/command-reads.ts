@@ -87,7 +87,10 @@ function fetch(wish: CommandRead, path: string, reading: Reading): unknown {
       return askStore(() => ground.tx.documents.get(wish.projection, key), noteUnready(wish.projection, ground));
     }
     case "query":
-      return ofStore(ground.tx.documents.find(wish.projection, wish.query), noteUnready(wish.projection, ground));
+      return askStore(
+        () => ground.tx.documents.find(wish.projection, wish.query),
+        noteUnready(wish.projection, ground),
+      );
     case "content":
       return wish.reference === null ? null : findContent(wish.reference, reading);
   }

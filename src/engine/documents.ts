@@ -38,7 +38,10 @@ export interface TxDocuments {
     key: string,
   ): Promise<Document | null> | Document | null;
   /** What a query finds; refuses as `get` does, and with `INVALID_ARGUMENT` what no index serves. */
-  find<Document extends object>(projection: Projection<Document>, query: FindQuery): Promise<FoundDocuments<Document>>;
+  find<Document extends object>(
+    projection: Projection<Document>,
+    query: FindQuery,
+  ): Promise<FoundDocuments<Document>> | FoundDocuments<Document>;
   /** Folds events, in order, into every table that follows; undefined when nothing had to be read. A reducer that fails stops
    *  its table, and nothing else; a stored document that is damaged refuses the tx, and nobody else. */
   fold(events: readonly ProjectionEvent[]): Promise<void> | undefined;

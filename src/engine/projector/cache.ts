@@ -2,6 +2,7 @@
  *  dropped when the younger one is full; what is used is young.
  *  Invariant: a document in here is the stored one, for it is put here after the commit and dropped with every doubt. */
 import type { Table } from "./catalogue.js";
+import { IndexRanges } from "./ranges.js";
 
 /** A document as it stands; null: there is none. */
 export interface Held {
@@ -17,6 +18,7 @@ export class DocumentCache {
   private young: Half = new Map();
   private old: Half = new Map();
   private count = 0;
+  private ranges = new IndexRanges();
 
   /** At most so many documents. */
   constructor(documentsMax: number) {
@@ -43,7 +45,19 @@ export class DocumentCache {
     this.count = 0;
   }
 
+  /** What is known of indexes. Whoever takes it changes it with what it writes, and gives it back when that is on disk. */
+  takeRanges(): IndexRanges {
+    const taken = this.ranges;
+    this.ranges = new IndexRanges();
+    return taken;
+  }
+
+  putRanges(ranges: IndexRanges): void {
+    this.ranges = ranges;
+  }
+
   clear(): void {
+    this.ranges = new IndexRanges();
     this.young = new Map();
     this.old = new Map();
     this.count = 0;

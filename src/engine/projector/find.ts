@@ -4,57 +4,74 @@ import { cursorOf, parseQuery } from "../../../projections/query.js";
 import type { DocumentScan } from "../../../projections/query.js";
 import { indexKeys } from "../../../projections/reducer.js";
 import type { DocumentReads, StoredDocument } from "../../journal/documents.js";
+import { onceKnown } from "../once-known.js";
 import type { Held } from "./cache.js";
 import { heldOf } from "./stored-document.js";
 
-/** What lies over a table. */
-export interface FindOver {
-  /** Documents that are to be seen in place of the stored ones. */
-  readonly changed: ReadonlyMap<string, Held>;
-  /** A stored document that need not be parsed again; undefined when it is not known. */
-  readonly known: (key: string) => Held | undefined;
-}
-
-export const nothingOver: FindOver = { changed: new Map(), known: () => undefined };
+const nothing: ReadonlyMap<string, Held> = new Map();
 
 /** A document, and where it stands in the order that was asked for. */
-interface Found {
+export interface Placed {
   readonly at: Uint8Array;
   readonly key: string;
   readonly document: object;
 }
 
-/** Answers a query from a table and what lies over it. `INVALID_ARGUMENT` for what no index serves. */
-export async function findDocuments(
+/** The first documents of a scan, so many; less when there are no more. */
+export type Scanning = (scan: DocumentScan, limit: number) => Promise<readonly Placed[]> | readonly Placed[];
+
+/** Answers a query from a table and what lies over it: documents that are to be seen in place of those. `INVALID_ARGUMENT` for
+ *  what no index serves. */
+export function findDocuments(
+  projection: AnyProjection,
+  query: FindQuery,
+  scanning: Scanning,
+  changed: ReadonlyMap<string, Held> = nothing,
+): Promise<FoundDocuments<object>> | FoundDocuments<object> {
+  const scan = parseQuery(projection, query);
+  const { limit } = scan.by === "key" ? scan : scan.range;
+  // One more than asked for says whether there is more; what is hidden by changes must not make the page short.
+  return onceKnown(scanning(scan, limit + changed.size + 1), (below) => {
+    const found = changed.size === 0 ? below : laidOver(projection, scan, below, changed);
+    const page = found.slice(0, limit);
+    const last = page.at(-1);
+    return Object.freeze({
+      documents: Object.freeze(page.map(({ key, document }) => Object.freeze({ key, document }))),
+      next: found.length > limit && last !== undefined ? cursorOf(last.at) : null,
+    });
+  });
+}
+
+function laidOver(
+  projection: AnyProjection,
+  scan: DocumentScan,
+  below: readonly Placed[],
+  changed: ReadonlyMap<string, Held>,
+): readonly Placed[] {
+  const found = below.filter(({ key }) => !changed.has(key));
+  for (const [key, { document }] of changed) {
+    const at = document === null ? null : placeOf(projection, scan, key, document);
+    if (at !== null) found.push({ at, key, document: document! });
+  }
+  const { reverse } = scan.by === "key" ? scan : scan.range;
+  return found.sort((a, b) => (reverse ? -1 : 1) * Buffer.compare(a.at, b.at));
+}
+
+/** Scans a table as it is stored. `known`: a document that need not be parsed again. */
+export async function scanStored(
   reads: DocumentReads,
   table: number,
   projection: AnyProjection,
-  query: FindQuery,
-  { changed, known }: FindOver,
-): Promise<FoundDocuments<object>> {
-  const scan = parseQuery(projection, query);
-  const { limit, reverse } = scan.by === "key" ? scan : scan.range;
-  // One more than asked for says whether there is more; what is hidden by changes must not make the page short.
-  const stored = await scanTable(reads, table, scan, limit + changed.size + 1);
-  const found: Found[] = [];
-  for (const { at, ...each } of stored) {
-    if (changed.has(each.key)) continue;
+  scan: DocumentScan,
+  limit: number,
+  known: (key: string) => Held | undefined = () => undefined,
+): Promise<readonly Placed[]> {
+  const placed: Placed[] = [];
+  for (const { at, ...each } of await scanTable(reads, table, scan, limit)) {
     const { document } = known(each.key) ?? heldOf(projection, each);
-    if (document !== null) found.push({ at, key: each.key, document });
+    if (document !== null) placed.push({ at, key: each.key, document });
   }
-  if (changed.size > 0) {
-    for (const [key, { document }] of changed) {
-      const at = document === null ? null : placeOf(projection, scan, key, document);
-      if (at !== null) found.push({ at, key, document: document! });
-    }
-    found.sort((a, b) => (reverse ? -1 : 1) * Buffer.compare(a.at, b.at));
-  }
-  const page = found.slice(0, limit);
-  const last = page.at(-1);
-  return Object.freeze({
-    documents: Object.freeze(page.map(({ key, document }) => Object.freeze({ key, document }))),
-    next: found.length > limit && last !== undefined ? cursorOf(last.at) : null,
-  });
+  return placed;
 }
 
 async function scanTable(

@@ -10,7 +10,7 @@ import { withSnapshot } from "../snapshot.js";
 import { checkWanted } from "../waits.js";
 import type { Builds } from "./builds.js";
 import type { Table } from "./catalogue.js";
-import { findDocuments, nothingOver } from "./find.js";
+import { findDocuments, scanStored } from "./find.js";
 import { notReady } from "./standing.js";
 import { damagedDocument, heldOf, readDocuments } from "./stored-document.js";
 import type { View, Views } from "./views.js";
@@ -83,7 +83,9 @@ export class TableReader<Document extends object> implements ProjectionReader<Do
     parseQuery(projection, query); // refused before anything is built for it
     return this.read(parseReadOptions(options), async (reads, { id }) => {
       if (id === null) return { documents: [], next: null };
-      const found = await findDocuments(reads, id, projection, query, nothingOver);
+      const found = await findDocuments(projection, query, (scan, limit) =>
+        scanStored(reads, id, projection, scan, limit),
+      );
       return found as FoundDocuments<Document>; // what its reducers made
     });
   }

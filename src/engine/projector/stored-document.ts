@@ -55,8 +55,17 @@ export function isFailedIndex(error: unknown): error is LedgerError {
 /** The change from what is stored to what is to be; columns of indexes that stay are not written. */
 export function writeOf(projection: AnyProjection, key: string, stored: object | null, held: Held): DocumentWrite {
   const { document, seq } = held;
-  if (document === null) return { key, seq, text: null, indexes: Array.from(projection.indexes, () => null) };
-  const indexes =
-    stored === null ? indexKeys(projection, document, key) : movedIndexKeys(projection, document, stored, key);
-  return { key, seq, text: JSON.stringify(document), indexes };
+  const text = document === null ? null : JSON.stringify(document);
+  return { key, seq, text, indexes: movesOf(projection, key, stored, document) };
+}
+
+/** Where a document stands in the indexes, null for nowhere; undefined for where it stood. */
+export function movesOf(
+  projection: AnyProjection,
+  key: string,
+  before: object | null,
+  after: object | null,
+): (Uint8Array | null | undefined)[] {
+  if (after === null) return Array.from(projection.indexes, () => null);
+  return before === null ? indexKeys(projection, after, key) : movedIndexKeys(projection, after, before, key);
 }

@@ -3,14 +3,19 @@
  *  Invariants: nothing that is remembered changes before `adopt`; a table that the mark lists is folded exactly up to it, but for
  *  entries that do not concern it. Source: decision 0018. */
 import { invariant } from "../../kernel/errors.js";
-import type { FoldedMark, ProjectionRow } from "../../journal/documents.js";
+import type { DocumentScan } from "../../../projections/query.js";
+import type { DocumentRange, FoldedMark, FoundDocument, ProjectionRow } from "../../journal/documents.js";
 import type { StoreTransaction } from "../../journal/store.js";
 import type { BatchDocuments } from "../documents.js";
 import type { DocumentCache, Held } from "./cache.js";
 import type { Catalogue, Table } from "./catalogue.js";
+import { scanStored } from "./find.js";
+import type { Placed } from "./find.js";
 import { Layer } from "./layer.js";
+import { pageMax } from "./ranges.js";
+import type { IndexRanges, Missing, Place } from "./ranges.js";
 import type { Standing, StoppedStanding, TablesState } from "./standing.js";
-import { isFailedIndex, readDocuments, writeOf } from "./stored-document.js";
+import { heldOf, isDamagedDocument, isFailedIndex, movesOf, readDocuments, writeOf } from "./stored-document.js";
 import { TableTx } from "./table-tx.js";
 import type { TxGround } from "./table-tx.js";
 
@@ -42,7 +47,7 @@ interface Changed extends Held {
 
 export class TableBatch implements BatchDocuments, TxGround {
   readonly catalogue: Catalogue;
-  readonly transaction: StoreTransaction;
+  private readonly transaction: StoreTransaction;
   private readonly start: TableBatchStart;
   // Those of the state, until something changes: most batches change neither.
   private standings: ReadonlyMap<Table, Standing>;
@@ -55,6 +60,7 @@ export class TableBatch implements BatchDocuments, TxGround {
   private mark: FoldedMark | null;
   private last: { readonly seq: number; readonly id: string };
   private hasChanges = false;
+  private readonly ranges: IndexRanges;
 
   constructor(start: TableBatchStart) {
     this.start = start;
@@ -64,6 +70,7 @@ export class TableBatch implements BatchDocuments, TxGround {
     this.rows = start.state.rows;
     this.mark = start.state.mark;
     this.last = start.state.head;
+    this.ranges = start.cache.takeRanges();
   }
 
   get pending(): boolean {
@@ -106,6 +113,7 @@ export class TableBatch implements BatchDocuments, TxGround {
       if (this.isFollowing(table)) cache.put(table, key, { document, seq });
     });
     const stopped = this.standings === state.standings ? [] : this.stoppedNow();
+    cache.putRanges(this.ranges);
     this.start.adopt({ head: this.last, mark: this.mark, rows: this.rows, standings: this.standings }, stopped);
   }
 
@@ -143,9 +151,17 @@ export class TableBatch implements BatchDocuments, TxGround {
     keys.forEach((key, index) => this.read.set(table, key, held[index]!));
   }
 
+  scan(table: Table, scan: DocumentScan, limit: number): Promise<readonly Placed[]> | readonly Placed[] {
+    if (scan.by === "key" || scan.range.reverse || limit > pageMax) return this.scanStored(table, scan, limit);
+    const range = { ...scan.range, limit };
+    const places = this.ranges.find(table, range);
+    return "count" in places ? this.readRange(table, range, places) : this.documentsAt(table, places);
+  }
+
   /** Takes over what a tx did. */
   keep(changes: Layer, stops: ReadonlyMap<Table, Standing>): void {
     changes.forEach((table, key, held) => {
+      if (this.ranges.has(table)) this.moveInRanges(table, key, held.document);
       const before = this.changed.get(table, key);
       const stored = before === undefined ? this.peek(table, key)?.document : before.stored;
       invariant(stored !== undefined, "a document is read before it is changed");
@@ -156,7 +172,73 @@ export class TableBatch implements BatchDocuments, TxGround {
       dirty.set(key, changed);
       this.hasChanges = true;
     });
-    if (stops.size > 0) this.standings = new Map([...this.standings, ...stops]);
+    if (stops.size === 0) return;
+    this.standings = new Map([...this.standings, ...stops]);
+    for (const table of stops.keys()) this.ranges.drop(table);
+  }
+
+  private async scanStored(table: Table, scan: DocumentScan, limit: number): Promise<readonly Placed[]> {
+    await this.flush(table);
+    const known = (key: string): Held | undefined => this.peek(table, key);
+    return scanStored(this.transaction, this.idOf(table), table.projection, scan, limit, known);
+  }
+
+  /** Reads what is missing of a range, and perhaps some more. */
+  private async readRange(table: Table, range: DocumentRange, missing: Missing): Promise<readonly Placed[]> {
+    await this.flush(table);
+    const { index, to } = range;
+    const { from, count, again } = missing;
+    const ask = (begin: Uint8Array, end: Uint8Array | null, limit: number): Promise<readonly FoundDocument[]> =>
+      this.transaction.documentsByIndex(this.idOf(table), { index, from: begin, to: end, reverse: false, limit });
+    const found = await ask(from, to, count);
+    this.remember(table, found);
+    let end = to;
+    if (found.length === count) end = Buffer.concat([found.at(-1)!.at, Buffer.of(0)]);
+    else if (again && to !== null) end = (await ask(to, null, 1))[0]?.at ?? null;
+    this.ranges.extend(table, range, found, end);
+    return this.scan(table, { by: "index", range }, range.limit);
+  }
+
+  /** Keeps documents that were read. One that is damaged refuses whoever asks for it, and not whoever read it along. */
+  private remember(table: Table, found: readonly FoundDocument[]): void {
+    for (const stored of found) {
+      if (this.peek(table, stored.key) !== undefined) continue;
+      try {
+        this.read.set(table, stored.key, heldOf(table.projection, stored));
+      } catch (error) {
+        if (!isDamagedDocument(error)) throw error;
+      }
+    }
+  }
+
+  private documentsAt(table: Table, places: readonly Place[]): Promise<readonly Placed[]> | readonly Placed[] {
+    const placed: Placed[] = [];
+    for (const { at, key } of places) {
+      const held = this.peek(table, key);
+      if (held === undefined) return this.loadAt(table, places);
+      if (held.document !== null) placed.push({ at, key, document: held.document });
+    }
+    return placed;
+  }
+
+  private async loadAt(table: Table, places: readonly Place[]): Promise<readonly Placed[]> {
+    const unknown = places.filter(({ key }) => this.peek(table, key) === undefined);
+    await this.load(
+      table,
+      unknown.map(({ key }) => key),
+    );
+    return this.documentsAt(table, places);
+  }
+
+  private moveInRanges(table: Table, key: string, after: object | null): void {
+    const { projection } = table;
+    const before = this.peek(table, key)?.document ?? null;
+    try {
+      this.ranges.move(table, key, movesOf(projection, key, before, after));
+    } catch (error) {
+      if (!isFailedIndex(error)) throw error;
+      this.ranges.drop(table); // and stops, when it is written
+    }
   }
 
   /** An index that answers otherwise than before stops its table where it is stored, which is a place that it can go on from
@@ -171,11 +253,12 @@ export class TableBatch implements BatchDocuments, TxGround {
       const stored = this.mark?.tables.includes(id) === true ? this.mark.position : position;
       const stopped: Standing = { type: "stopped", position: stored, error, failure: null };
       this.standings = new Map(this.standings).set(table, stopped);
+      this.ranges.drop(table);
     }
   }
 
   /** Writes into the transaction what is held back of one table. */
-  async flush(table: Table): Promise<void> {
+  private async flush(table: Table): Promise<void> {
     const dirty = this.dirty.get(table);
     if (dirty === undefined) return;
     const moved = [...dirty].filter(([, { document, stored }]) => document !== stored);
@@ -188,7 +271,7 @@ export class TableBatch implements BatchDocuments, TxGround {
     this.flushed.add(table);
   }
 
-  idOf(table: Table): number {
+  private idOf(table: Table): number {
     return this.row(table).id;
   }
 

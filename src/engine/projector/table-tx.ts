@@ -6,11 +6,11 @@ import { failureOf } from "../../../projections/failure.js";
 import { foldLive } from "../../../projections/live.js";
 import { keyOf } from "../../../projections/reducer.js";
 import { LedgerError } from "../../kernel/errors.js";
-import type { StoreTransaction } from "../../journal/store.js";
 import type { TxDocuments } from "../documents.js";
 import type { Held } from "./cache.js";
 import type { Catalogue, Table } from "./catalogue.js";
 import { findDocuments } from "./find.js";
+import type { Scanning } from "./find.js";
 import { Layer } from "./layer.js";
 import { requireFollowing } from "./standing.js";
 import type { Standing } from "./standing.js";
@@ -24,15 +24,13 @@ export type Step = { readonly table: Table; readonly position: number } & (
 /** What a tx needs of its batch. */
 export interface TxGround {
   readonly catalogue: Catalogue;
-  readonly transaction: StoreTransaction;
   standing(table: Table): Standing | undefined;
-  idOf(table: Table): number;
   /** A document as the batch leaves it; undefined when it has to be read. */
   peek(table: Table, key: string): Held | undefined;
   /** Reads documents, so that `peek` knows them. */
   load(table: Table, keys: readonly string[]): Promise<void>;
-  /** Writes into the transaction what is held back of one table. */
-  flush(table: Table): Promise<void>;
+  /** The first documents of a scan as the batch leaves them. */
+  scan(table: Table, ...asked: Parameters<Scanning>): ReturnType<Scanning>;
   /** Takes over what a tx did. */
   keep(changes: Layer, stops: ReadonlyMap<Table, Standing>): void;
 }
@@ -56,17 +54,14 @@ export class TableTx implements TxDocuments {
     return held === undefined ? this.read(table, key).then(documentOf) : documentOf(held);
   }
 
-  async find<Document extends object>(
+  find<Document extends object>(
     projection: Projection<Document>,
     query: FindQuery,
-  ): Promise<FoundDocuments<Document>> {
+  ): Promise<FoundDocuments<Document>> | FoundDocuments<Document> {
     const table = this.readable(projection);
-    await this.batch.flush(table);
-    const found = await findDocuments(this.batch.transaction, this.batch.idOf(table), table.projection, query, {
-      changed: this.changes.of(table),
-      known: (key) => this.batch.peek(table, key),
-    });
-    return found as FoundDocuments<Document>; // what its reducers made
+    const scanning: Scanning = (scan, limit) => this.batch.scan(table, scan, limit);
+    const found = findDocuments(table.projection, query, scanning, this.changes.of(table));
+    return found as Promise<FoundDocuments<Document>> | FoundDocuments<Document>; // what its reducers made
   }
 
   fold(events: readonly ProjectionEvent[]): Promise<void> | undefined {
