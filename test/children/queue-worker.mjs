@@ -10,6 +10,12 @@ const [path, name, kind, width, leaseMs] = process.argv
 const say = (what, { key, generation }, more) =>
   writeSync(1, `${JSON.stringify({ what, key, generation, ...more })}\n`);
 
+const parent = process.ppid;
+// An empty queue would keep an orphan for ever.
+setInterval(() => {
+  if (process.ppid !== parent) throw new Error("the test is gone");
+}, 1_000).unref();
+
 const ledger = await openLedger(path, { busyTimeoutMs: 600_000 });
 const affect = (fence) =>
   ledger.append(`effect/${fence.key}`, [{ type: "effect.made", data: { by: name } }], { fence });
