@@ -146,7 +146,9 @@ describeQueues("what is held", (start) => {
     const { fence } = await ledger.queue.enqueue({ runId: "r1", parent: "p", claim: { holder: "B" } });
     expect(fence.generation).toBe(2);
     expect(await refused(ledger.queue.complete(first))).toMatchObject(fenced("generation"));
-    await ledger.queue.complete(fence);
+    await ledger.queue.release(fence);
+    await ledger.queue.enqueue({ runId: "r1" });
+    expect(await claim(ledger, "C")).toMatchObject({ generation: 3 });
     await expectSound(ledger);
   });
 
