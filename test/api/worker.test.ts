@@ -168,8 +168,9 @@ describeStores("a job", (openOne) => {
     },
   );
 
-  test("whose handler settles it with a bad argument is told so, and goes on", async () => {
-    const ledger = await openOne({ clock: manualClock() });
+  test("whose handler settles it with a bad argument is told so, and its claim is renewed on", async () => {
+    const clock = manualClock();
+    const ledger = await openOne({ clock });
     await ledger.queue.enqueue({ runId: "r1" });
     const { jobs } = work(ledger);
     await until(() => jobs.length === 1);
@@ -177,6 +178,9 @@ describeStores("a job", (openOne) => {
 
     await expect(job.park({ availableAt: -1 })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     await expect(job.requeue({ reason: "x".repeat(201) })).rejects.toMatchObject({ code: "LIMIT_EXCEEDED" });
+    const { expiresAt } = job.item;
+    clock.advance(500);
+    await until(async () => (await ledger.queue.get("r1"))!.claim!.expiresAt > expiresAt);
     end();
 
     await until(async () => (await statusOf(ledger, "r1")) === "done");
