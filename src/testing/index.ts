@@ -41,6 +41,7 @@ export { compareWithModel } from "./simulation/lockstep.js";
 export type { LockstepOptions, LockstepReport } from "./simulation/lockstep.js";
 export { simulate } from "./simulation/simulate.js";
 export type { SimulateOptions } from "./simulation/simulate.js";
+export { simulateWorkers } from "./simulation/simulate-workers.js";
 export { sayViolations } from "./simulation/report.js";
 export type { SimulationReport } from "./simulation/report.js";
 export type { SimulatedStore } from "./simulation/world.js";

@@ -9,6 +9,7 @@ import type { FaultPlan } from "../faults.js";
 import { faultyStore } from "../faulty-store.js";
 import type { FaultyStore } from "../faulty-store.js";
 import { seededBytes } from "../seeded.js";
+import type { Timers } from "./timers.js";
 import type { Worker } from "./workload.js";
 
 /** What a process is started with. */
@@ -18,13 +19,17 @@ export interface ProcessOptions {
   readonly plan: FaultPlan;
   /** The time of the world, ms. */
   readonly now: () => number;
+  readonly timers: Timers;
   readonly skewMs: number;
   readonly workers: readonly Worker[];
 }
 
+/** Between two calls of a store nobody takes more turns of the event loop, but for who waits for time. */
+export const restTurns = 8;
+
 export class Process {
   readonly number: number;
-  readonly clock: Clock;
+  readonly clock: Required<Clock>;
   readonly workers: readonly Worker[];
   /** Not before this moment of the world does it go on. */
   pausedUntil = 0;
@@ -45,14 +50,21 @@ export class Process {
     this.randomBytes = seededBytes(options.number);
     this.startedAt = options.now();
     this.clock = {
-      now: () => options.now() + this.skewMs,
+      // Timers may be due between two ms.
+      now: () => Math.floor(options.now()) + this.skewMs,
       monotonic: () => options.now() - this.startedAt,
+      schedule: (ms, callback) => options.timers.schedule(this, options.now() + ms, callback),
     };
   }
 
   /** Null: it is dead, or was not started. */
   get ledger(): Ledger | null {
     return this.front.crashed ? null : this.opened;
+  }
+
+  /** How many calls of its store began and ended so far. */
+  get points(): number {
+    return this.front.points;
   }
 
   get struck(): number {
@@ -86,10 +98,21 @@ export class Process {
     await this.end();
   }
 
-  /** Ends it, dead or alive. */
+  /** Ends it, dead or alive. What waits for a time that does not come any more, as what handlers of workers do, is left behind. */
   async end(): Promise<void> {
     const ledger = this.opened;
     this.opened = null;
-    await ledger?.close().catch(() => {}); // a dead one cannot
+    this.options.timers.drop(this);
+    if (ledger === null) return;
+    const closing = { over: false };
+    const closed = (): void => void (closing.over = true); // a dead one cannot be closed
+    ledger.close().then(closed, closed);
+    let points = this.points;
+    for (let quiet = 0; quiet < restTurns && !closing.over; quiet++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (points !== this.points) quiet = 0;
+      points = this.points;
+    }
+    this.options.timers.drop(this);
   }
 }

@@ -4,6 +4,8 @@ import type { SimulatedStore } from "./world.js";
 
 /** How a simulation went. @public */
 export interface SimulationReport {
+  /** Calls of the run queue, or the loop of workers. */
+  readonly of: "calls" | "workers";
   readonly seed: number;
   readonly store: SimulatedStore;
   readonly processes: number;
@@ -25,11 +27,11 @@ export interface SimulationReport {
 const shownMax = 5;
 
 /** What is wrong, by which checker, how to run it again, and what happened before. @public */
-export function sayViolations({ seed, store, violations, history }: SimulationReport): string {
+export function sayViolations({ of, seed, store, violations, history }: SimulationReport): string {
   const shown = violations.slice(0, shownMax).map(({ checker, message }) => `${checker}: ${message}`);
   const more = violations.length - shown.length;
   return [
-    `seed ${seed} on ${store}: ${violations.length} violations (the same again: npm run test:long -- --seed ${seed} --runs 1)`,
+    `seed ${seed} of ${of} on ${store}: ${violations.length} violations (the same again: npm run test:long -- --seed ${seed} --runs 1)`,
     ...shown,
     ...(more > 0 ? [`and ${more} more`] : []),
     ...history,

@@ -90,7 +90,7 @@ class Simulation {
   private async round(): Promise<void> {
     const { draw, world } = this;
     await this.stretch(() => {
-      for (let count = draw.integer(1, 4); count > 0; count--) {
+      for (let count = draw.one([1, 1, 2, 3, 4, 8]); count > 0; count--) {
         const process = draw.one(world.alive);
         this.steps.begin(() => this.ask(process, draw.one(process.workers)));
       }
@@ -233,6 +233,7 @@ class Simulation {
     checkModel({ ...evidence, stretches }, (checker, message, runId) => this.report(checker, message, runId));
     const { seed, violations } = this;
     return {
+      of: "calls",
       seed,
       store: world.kind,
       processes: world.processes.length,

@@ -10,7 +10,8 @@ import { asyncMemoryStore } from "../async-memory-store.js";
 import { seededFaults } from "../faults.js";
 import type { FaultPlan, FaultRates } from "../faults.js";
 import type { Draw } from "./draw.js";
-import { Process } from "./process.js";
+import { Process, restTurns } from "./process.js";
+import { Timers } from "./timers.js";
 
 /** What processes share. @public */
 export type SimulatedStore = "memory" | "async memory" | "sqlite";
@@ -28,6 +29,7 @@ const skews: readonly (readonly number[])[] = [[0], [0], [0, -3_000, 5_000], [0,
 export class World {
   readonly kind: SimulatedStore;
   readonly processes: readonly Process[];
+  readonly timers: Timers = new Timers();
   /** Milliseconds since the epoch, as nobody knows it. */
   now: number = Date.UTC(2026, 0, 1);
   /** Do faults strike, and does time pass inside of calls? */
@@ -52,6 +54,7 @@ export class World {
           store,
           plan: this.plan(draw.for(`faults ${index}`), rates),
           now: () => this.now,
+          timers: this.timers,
           skewMs: draw.one(this.skews),
           workers: Array.from({ length: draw.integer(1, 3) }, () => ({ name: `worker ${++workers}`, held: [] })),
         }),
@@ -107,6 +110,33 @@ export class World {
     }
     // When nobody can do anything, it is over with the pauses.
     if (this.alive.length === 0) await this.wake();
+  }
+
+  /** Time passes, and what becomes due on the way is called, one after the other. */
+  async pass(ms: number): Promise<void> {
+    const end = this.now + ms;
+    await this.rest();
+    for (let next = this.timers.next; next !== null && next <= end; next = this.timers.next) {
+      this.now = Math.max(this.now, next);
+      this.timers.fire();
+      await this.rest();
+    }
+    this.now = Math.max(this.now, end);
+  }
+
+  /** Waits until no store was called for some turns of the event loop: then everybody waits for time. */
+  async rest(): Promise<void> {
+    let points = this.points;
+    for (let quiet = 0; quiet < restTurns; quiet++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.points === points) continue;
+      points = this.points;
+      quiet = 0;
+    }
+  }
+
+  private get points(): number {
+    return this.processes.reduce((sum, process) => sum + process.points, 0);
   }
 
   /** All of them run. */
