@@ -1,7 +1,7 @@
 /** Processes that work on one run queue, and what they said. Whoever is killed is replaced by a new one, under a new name.
  *  Invariant: one that is being stopped is left alone until everything is answered that it had in hand. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Ledger } from "../../src/index.js";
+import type { Ledger, ListedClaim } from "../../src/index.js";
 import { startChild } from "./child.js";
 import type { Child, Finished } from "./child.js";
 
@@ -108,12 +108,16 @@ export class Fleet {
   }
 
   private async stopPastLease(member: Member): Promise<Stop> {
-    const { ledger, leaseMs } = this.options;
+    const { leaseMs } = this.options;
     member.busy = true;
     await member.ready;
-    member.child.process.kill("SIGSTOP");
-    const { items } = await ledger.queue.list({ status: "claimed", limit: 10_000 });
-    const claims = items.flatMap(({ runId, claim }) => (claim?.holder === member.name ? [{ runId, ...claim }] : []));
+    let claims = await this.freeze(member);
+    // All hands of a process keep step, and between two items they are empty.
+    for (let tries = 0; claims.length === 0 && tries < 50; tries++) {
+      member.child.process.kill("SIGCONT");
+      await sleep(10);
+      claims = await this.freeze(member);
+    }
     const until = Math.max(Date.now() + leaseMs, ...claims.map(({ expiresAt }) => expiresAt));
     // By the wall clock, as leases are.
     while (Date.now() <= until) await sleep(20);
@@ -130,5 +134,12 @@ export class Fleet {
       ),
     );
     return { inHand: inHand.length, refused: inHand.filter((claim) => refused.has(claim)).length };
+  }
+
+  /** Stops it, and tells what it has in hand. */
+  private async freeze({ name, child }: Member): Promise<readonly (ListedClaim & { readonly runId: string })[]> {
+    child.process.kill("SIGSTOP");
+    const { items } = await this.options.ledger.queue.list({ status: "claimed", limit: 10_000 });
+    return items.flatMap(({ runId, claim }) => (claim?.holder === name ? [{ ...claim, runId }] : []));
   }
 }
