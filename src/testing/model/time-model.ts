@@ -17,12 +17,16 @@ export class TimeModel {
 
   /** The moment that a call of this process is decided at. */
   at(clock: Clock): number {
-    const { number, at, clock: written } = this.last;
-    const [now, monotonic] = [clock.now(), clock.monotonic()];
-    const seen = this.seen.get(clock);
-    const before = seen?.number === number ? seen.monotonic : monotonic;
-    this.seen.set(clock, { number, monotonic: before });
-    return Math.max(now, at + Math.max(0, monotonic - before, now - written));
+    const { number } = this.last;
+    this.seen.set(clock, { number, monotonic: this.seenAt(clock) });
+    return this.foresee(clock);
+  }
+
+  /** The same, without a call: nothing is seen. */
+  foresee(clock: Clock): number {
+    const { at, clock: written } = this.last;
+    const now = clock.now();
+    return Math.max(now, at + Math.max(0, clock.monotonic() - this.seenAt(clock), now - written));
   }
 
   /** It wrote. */
@@ -30,5 +34,11 @@ export class TimeModel {
     const number = this.last.number + 1;
     this.last = { number, at, clock: clock.now() };
     this.seen.set(clock, { number, monotonic: clock.monotonic() });
+  }
+
+  /** When a process saw the last tx: now, when it has not yet. */
+  private seenAt(clock: Clock): number {
+    const seen = this.seen.get(clock);
+    return seen?.number === this.last.number ? seen.monotonic : clock.monotonic();
   }
 }

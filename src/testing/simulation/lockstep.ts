@@ -96,8 +96,8 @@ class Lockstep {
   async run(calls: number, startedAt: number): Promise<void> {
     this.time = new TimeModel(startedAt);
     for (let number = 1; number <= calls && this.difference === null; number++) {
-      this.pass();
       const process = this.draw.one(this.processes);
+      this.pass(process);
       const call = this.workload.next(process.worker, process.clock.now());
       this.difference = await this.step(process, call, `call ${number}`);
     }
@@ -109,13 +109,21 @@ class Lockstep {
   }
 
   /** Time goes on, mostly for all alike; now and then somebody's clock is set. */
-  private pass(): void {
+  private pass(asking: Process): void {
     const { draw, processes } = this;
-    const ms = draw.one([0, 0, 1, 10, 999, 1_000, 4_000, 30_000]);
+    const ms = draw.chance(0.2) ? this.untilNext(asking) : draw.one([0, 0, 1, 10, 999, 1_000, 4_000, 30_000]);
     for (const { clock } of processes) clock.advance(ms);
     if (!draw.chance(0.05)) return;
     const { clock } = draw.one(processes);
     clock.set(clock.now() + draw.one([-3_600_000, -1_000, 1_000, 60_000, 3_600_000]));
+  }
+
+  /** How long it is until something comes or expires, to the millisecond: there `<` and `<=` differ. */
+  private untilNext({ clock }: Process): number {
+    const at = this.time.foresee(clock);
+    const times = this.model.items.map(({ claim, availableAt }) => claim?.expiresAt ?? availableAt ?? 0);
+    const next = Math.min(...times.filter((time) => time > at));
+    return Number.isFinite(next) ? next - at : 0;
   }
 
   private async step(process: Process, call: Call, mark: string): Promise<string | null> {

@@ -16,13 +16,13 @@ export interface Worker {
 /** What kinds of things are asked for, and how often. */
 const wishes = {
   enqueue: 16,
-  enqueueChild: 3,
+  enqueueChild: 4,
   enqueueOwned: 4,
-  enqueueAgain: 3,
+  enqueueAgain: 5,
   claimNext: 24,
   hold: 40,
   holdStale: 8,
-  holdForged: 3,
+  holdForged: 6,
   list: 8,
   want: 7,
   cancel: 3,
@@ -40,6 +40,10 @@ export class Workload {
   private readonly runsMax: number;
   private readonly issued: Fence[] = [];
   private readonly identified: Call[] = [];
+  /** Runs that were released, and may come again. */
+  private readonly released: string[] = [];
+  /** Whose continuation a run was, as it was asked for. */
+  private readonly parents = new Map<string, string>();
   private runs = 0;
   private ids = 0;
 
@@ -55,11 +59,11 @@ export class Workload {
       case "enqueue":
         return this.one(this.newItem(now));
       case "enqueueChild":
-        return this.one({ ...this.newItem(now), parent: this.someRun() });
+        return this.one({ ...this.newItem(now), parent: this.someParent() });
       case "enqueueOwned":
         return this.one({ ...this.newItem(now), claim: this.claim(worker.name) });
       case "enqueueAgain":
-        return this.one({ ...this.newItem(now), runId: this.someRun() });
+        return this.one(this.secondLife(worker, now));
       case "claimNext":
         return this.one(this.claimNext(worker));
       case "hold": {
@@ -71,7 +75,8 @@ export class Workload {
         return fence === undefined ? this.one(this.newItem(now)) : this.under(fence, now);
       }
       case "holdForged": {
-        const fence = this.draw.one(this.issued);
+        // Of what is owned still, as a rule: there every part of a fence matters.
+        const fence = this.draw.one(this.draw.chance(0.7) ? this.issued.slice(-4) : this.issued);
         return fence === undefined ? this.one(this.newItem(now)) : this.under(this.forge(fence), now);
       }
       case "list":
@@ -101,6 +106,10 @@ export class Workload {
     if (claimed !== null) {
       this.issued.push(claimed);
       if (!worker.held.some(({ key }) => key === claimed.key)) worker.held.push(claimed);
+    }
+    for (const wish of call.wishes) {
+      if (wish.type === "enqueue" && wish.parent !== undefined) this.parents.set(wish.runId, wish.parent);
+      if (wish.type === "release") this.released.push(wish.runId);
     }
     const isEnded = call.wishes.some(({ type }) => ["complete", "park", "release", "requeue"].includes(type));
     if (isEnded) letGo(worker, call.fence);
@@ -170,7 +179,7 @@ export class Workload {
       else if (kind === "cancel") asked.push({ type: "requestCancel", runId: this.someRun(), reason: "in a list" });
       else asked.push({ ...this.newItem(now), ...(draw.chance(0.4) && { parent: this.someRun() }) });
     }
-    return this.call(asked, draw.chance(0.9) ? fence : null, draw.chance(0.4), true);
+    return this.call(asked, draw.chance(0.8) ? fence : null, draw.chance(0.4), true);
   }
 
   private newItem(now: number): Wish & { readonly type: "enqueue" } {
@@ -185,6 +194,26 @@ export class Workload {
       ...(draw.chance(0.3) && { reclaimsMax: draw.integer(0, 2) }),
       ...(draw.chance(0.2) && { input: `what to do ${draw.integer(1, 9)}` }),
     };
+  }
+
+  /** What was released comes again, as it was or otherwise; so does what was not. */
+  private secondLife(worker: Worker, now: number): Wish {
+    const { draw } = this;
+    const gone = draw.one(this.released.slice(-4));
+    if (gone === undefined || draw.chance(0.3)) return { ...this.newItem(now), runId: this.someRun() };
+    const parent = this.parents.get(gone);
+    return {
+      ...this.newItem(now),
+      runId: gone,
+      ...(parent !== undefined && draw.chance(0.5) && { parent }),
+      ...(draw.chance(0.3) && { claim: this.claim(worker.name) }),
+    };
+  }
+
+  /** One that has, or had, a continuation, or any. */
+  private someParent(): string {
+    const parents = [...this.parents.values()].slice(-4);
+    return parents.length > 0 && this.draw.chance(0.4) ? this.draw.one(parents) : this.someRun();
   }
 
   private claim(holder: string): WishedClaim {
