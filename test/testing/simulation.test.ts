@@ -10,8 +10,9 @@ import { runSeed, storeNames } from "../engine/fixture.js";
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
 const runs = Number(process.env["RUNLEDGER_RUNS"] ?? (long ? 10_000 : 30));
 
-/** Each of them finds something in an engine without the repair: a commit that is taken for that of another process. */
-const pinned = [175, 323, 396];
+/** Each of them finds something in an engine without the repair: 175 and 396 a commit that is taken for that of another process,
+ *  231 and 254 a refusal because of what was never written. */
+const pinned = [175, 231, 254, 396];
 
 test(
   "every seed of this run leaves a ledger that its callers were told the truth about",
