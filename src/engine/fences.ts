@@ -14,6 +14,7 @@ import type { OwnedDocument } from "../../projections/owned.js";
 import { ownedBy } from "../../projections/owned-by.js";
 import type { Batch } from "./batch.js";
 import { noteUnready } from "./command-reads.js";
+import { onceKnown } from "./once-known.js";
 import { ownEvent } from "./prepare-event.js";
 import { needsOfEvents } from "./prepare.js";
 import { isDamagedDocument } from "./projector/stored-document.js";
@@ -35,17 +36,18 @@ export interface FenceRefusal {
 
 /** Why a write under this fence must be refused as its tx sees the claim; null when it may go on. `late`: the last holder may
  *  come after its claim has expired. */
-export async function refusalOfFence(
+export function refusalOfFence(
   fence: FenceProof,
   late: boolean,
   { batch, tx, unready }: FenceGround,
-): Promise<FenceRefusal | null> {
-  const document = await readOwned(fence.key, tx, unready);
-  if (document === null) return { error: unknownKey(fence.key), reason: null };
-  const { generation, claim } = document;
-  const owned = { key: fence.key, incarnation: batch.incarnation, generation, claim };
-  const refused = late ? checkHolder(owned, fence) : checkFence(owned, fence, tx.at);
-  return refused === null ? null : { error: fencedError(fence.key, refused), reason: refused.reason };
+): Promise<FenceRefusal | null> | FenceRefusal | null {
+  return onceKnown(readOwned(fence.key, tx, unready), (document) => {
+    if (document === null) return { error: unknownKey(fence.key), reason: null };
+    const { generation, claim } = document;
+    const owned = { key: fence.key, incarnation: batch.incarnation, generation, claim };
+    const refused = late ? checkHolder(owned, fence) : checkFence(owned, fence, tx.at);
+    return refused === null ? null : { error: fencedError(fence.key, refused), reason: refused.reason };
+  });
 }
 
 /** Adds the record of a refusal to a tx of its own, unless it is not one to be recorded: of a generation that nobody was

@@ -198,24 +198,25 @@ export class QueuedCommands implements Queued {
   }
 
   /** Before each command, for an earlier one of the list may have let go of the claim. */
-  private async checkFence(
+  private checkFence(
     fence: FenceProof,
     { definition }: PreparedCommand,
     index: number,
     ground: FenceGround,
-  ): Promise<RefusedCall | null> {
-    const refused = await refusalOfFence(fence, definition.lateFence, ground);
-    if (refused === null) return null;
-    const { error, reason } = refused;
-    return {
-      type: "refused",
-      code: error.code,
-      details: error.details as JsonObject, // made of a key, a reason and numbers
-      message: error.message,
-      transient: false,
-      index: this.call.isList ? index : null,
-      ...(reason === null ? {} : { fenced: { command: definition.name, reason } }),
-    };
+  ): Promise<RefusedCall | null> | RefusedCall | null {
+    return onceKnown(refusalOfFence(fence, definition.lateFence, ground), (refused) => {
+      if (refused === null) return null;
+      const { error, reason } = refused;
+      return {
+        type: "refused",
+        code: error.code,
+        details: error.details as JsonObject, // made of a key, a reason and numbers
+        message: error.message,
+        transient: false,
+        index: this.call.isList ? index : null,
+        ...(reason === null ? {} : { fenced: { command: definition.name, reason } }),
+      };
+    });
   }
 
   private ask(

@@ -64,7 +64,7 @@ export async function foldChunk(
   const writes: DocumentWrite[] = [];
   for (const [key, { document, changed }] of table.changes()) {
     const stored = loaded.get(key)?.document ?? null;
-    if (document !== stored) writes.push(writeOf(projection, key, stored, { document, seq: changed }));
+    if (document !== stored) writes.push(writeOf(projection, key, { document, seq: changed, stored }));
   }
   const { failure } = table;
   if (failure === null) return { projection, from, position: last, entryId: lastId, writes, stopped: table };

@@ -2,7 +2,7 @@
  *  for its first item is, is answered without writing what is held back and asking the store.
  *  Invariants: a range has all the documents that stand between its bounds, and no other; so a document that moves is moved in
  *  every range of its table. How many there are, and how long, is bounded. Source: decisions 0018, 0022. */
-import type { DocumentRange } from "../../journal/documents.js";
+import type { DocumentRange, DocumentWrite } from "../../journal/documents.js";
 import type { Table } from "./catalogue.js";
 
 /** Where a document stands in an index. */
@@ -10,6 +10,9 @@ export interface Place {
   readonly at: Uint8Array;
   readonly key: string;
 }
+
+/** Where a document that changed stands in each index: its bytes, null for nowhere, undefined for where it stood. */
+export type Moves = DocumentWrite["indexes"];
 
 /** What of a range is not known. */
 export interface Missing {
@@ -136,8 +139,7 @@ export class IndexRanges {
     return this.tables.has(table);
   }
 
-  /** A document stands elsewhere: by index its bytes, null for nowhere, undefined for where it stood. */
-  move(table: Table, key: string, moves: readonly (Uint8Array | null | undefined)[]): void {
+  move(table: Table, key: string, moves: Moves): void {
     for (const [index, ranges] of this.tables.get(table) ?? []) {
       const at = moves[index];
       if (at !== undefined) for (const range of ranges.values()) range.move(key, at);

@@ -5,6 +5,7 @@ import { indexKeys, movedIndexKeys } from "../../../projections/reducer.js";
 import { LedgerError } from "../../kernel/errors.js";
 import type { DocumentReads, DocumentWrite, StoredDocument } from "../../journal/documents.js";
 import type { Held } from "./cache.js";
+import type { Moves } from "./ranges.js";
 
 export const noDocument: Held = { document: null, seq: -1 };
 
@@ -53,19 +54,17 @@ export function isFailedIndex(error: unknown): error is LedgerError {
 }
 
 /** The change from what is stored to what is to be; columns of indexes that stay are not written. */
-export function writeOf(projection: AnyProjection, key: string, stored: object | null, held: Held): DocumentWrite {
-  const { document, seq } = held;
-  const text = document === null ? null : JSON.stringify(document);
-  return { key, seq, text, indexes: movesOf(projection, key, stored, document) };
-}
-
-/** Where a document stands in the indexes, null for nowhere; undefined for where it stood. */
-export function movesOf(
+export function writeOf(
   projection: AnyProjection,
   key: string,
-  before: object | null,
-  after: object | null,
-): (Uint8Array | null | undefined)[] {
+  { document, seq, stored, moves = null }: Held & { readonly stored: object | null; readonly moves?: Moves | null },
+): DocumentWrite {
+  const text = document === null ? null : JSON.stringify(document);
+  return { key, seq, text, indexes: moves ?? movesOf(projection, key, stored, document) };
+}
+
+/** Works out where a document moved. */
+export function movesOf(projection: AnyProjection, key: string, before: object | null, after: object | null): Moves {
   if (after === null) return Array.from(projection.indexes, () => null);
   return before === null ? indexKeys(projection, after, key) : movedIndexKeys(projection, after, before, key);
 }

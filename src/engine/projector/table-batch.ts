@@ -13,7 +13,7 @@ import { scanStored } from "./find.js";
 import type { Placed } from "./find.js";
 import { Layer } from "./layer.js";
 import { pageMax } from "./ranges.js";
-import type { IndexRanges, Missing, Place } from "./ranges.js";
+import type { IndexRanges, Missing, Moves, Place } from "./ranges.js";
 import type { Standing, StoppedStanding, TablesState } from "./standing.js";
 import { heldOf, isDamagedDocument, isFailedIndex, movesOf, readDocuments, writeOf } from "./stored-document.js";
 import { TableTx } from "./table-tx.js";
@@ -43,6 +43,8 @@ export interface Stopped {
 interface Changed extends Held {
   /** What is stored, as the transaction sees it. */
   stored: object | null;
+  /** Where it moved since then; null: not worked out. */
+  moves: Moves | null;
 }
 
 export class TableBatch implements BatchDocuments, TxGround {
@@ -161,11 +163,12 @@ export class TableBatch implements BatchDocuments, TxGround {
   /** Takes over what a tx did. */
   keep(changes: Layer, stops: ReadonlyMap<Table, Standing>): void {
     changes.forEach((table, key, held) => {
-      if (this.ranges.has(table)) this.moveInRanges(table, key, held.document);
+      const moves = this.ranges.has(table) ? this.moveInRanges(table, key, held.document) : null;
       const before = this.changed.get(table, key);
       const stored = before === undefined ? this.peek(table, key)?.document : before.stored;
       invariant(stored !== undefined, "a document is read before it is changed");
-      const changed = { document: held.document, seq: held.seq, stored };
+      const { document, seq } = held;
+      const changed = { document, seq, stored, moves: before === undefined ? moves : bothMoves(before.moves, moves) };
       this.changed.set(table, key, changed);
       let dirty = this.dirty.get(table);
       if (dirty === undefined) this.dirty.set(table, (dirty = new Map<string, Changed>()));
@@ -230,14 +233,17 @@ export class TableBatch implements BatchDocuments, TxGround {
     return this.documentsAt(table, places);
   }
 
-  private moveInRanges(table: Table, key: string, after: object | null): void {
+  private moveInRanges(table: Table, key: string, after: object | null): Moves | null {
     const { projection } = table;
     const before = this.peek(table, key)?.document ?? null;
     try {
-      this.ranges.move(table, key, movesOf(projection, key, before, after));
+      const moves = movesOf(projection, key, before, after);
+      this.ranges.move(table, key, moves);
+      return moves;
     } catch (error) {
       if (!isFailedIndex(error)) throw error;
       this.ranges.drop(table); // and stops, when it is written
+      return null;
     }
   }
 
@@ -263,9 +269,12 @@ export class TableBatch implements BatchDocuments, TxGround {
     if (dirty === undefined) return;
     const moved = [...dirty].filter(([, { document, stored }]) => document !== stored);
     // An index that answers otherwise than before throws here: then what is held back stays so, and is not lost.
-    const writes = moved.map(([key, changed]) => writeOf(table.projection, key, changed.stored, changed));
+    const writes = moved.map(([key, changed]) => writeOf(table.projection, key, changed));
     this.dirty.delete(table);
-    for (const [, changed] of moved) changed.stored = changed.document;
+    for (const [, changed] of moved) {
+      changed.stored = changed.document;
+      changed.moves = null;
+    }
     if (writes.length === 0) return;
     await this.transaction.putDocuments(this.idOf(table), writes);
     this.flushed.add(table);
@@ -336,4 +345,10 @@ export class TableBatch implements BatchDocuments, TxGround {
     invariant(entryId !== undefined, "a table stops behind an entry that is there");
     return { position, entryId };
   }
+}
+
+/** Where a document moved that moved twice. */
+function bothMoves(first: Moves | null, second: Moves | null): Moves | null {
+  if (first === null || second === null) return null;
+  return second.map((at, index) => (at === undefined ? first[index] : at));
 }
