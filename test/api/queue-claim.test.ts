@@ -208,7 +208,8 @@ describeQueues("what is claimed", (start) => {
     await ledger.queue.enqueue({ runId: "r1", availableAt: t0 + 10 * minute });
 
     const got: [number, string][] = [];
-    for (let at = 0; at < 12 * 60; at += 20) {
+    const looks = Array.from({ length: 36 }, (_, index) => index * 20);
+    for (const at of [...looks.slice(0, 30), 10 * 60 - 0.001, ...looks.slice(30)]) {
       clock.set(t0 + at * 1_000);
       const claimed = await Promise.all(
         ["A", "B", "C"].map((holder) => ledger.queue.claimNext({ holder, leaseMs: minute })),
@@ -225,19 +226,20 @@ describeQueues("what is claimed", (start) => {
   });
 
   test.each([
-    ["urgent ones", 1_000, -1_000],
-    ["common ones", 0, 0],
+    ["urgent ones", { priority: 1_000 }, { priority: -1_000 }, 2_000 * minute],
+    ["common ones", {}, {}, 0],
+    ["ones that are affine to the runner", { affinity: "A" }, {}, 10 * minute],
+    ["urgent ones of no runner, affine to its own,", { priority: 20 }, { affinity: "A" }, 10 * minute],
   ])(
     "G15 is served behind an endless feed of %s when it has waited as long as it is less urgent",
-    async (_, others, own) => {
+    async (_, others, own, waited) => {
       const { ledger, clock } = await start();
-      await ledger.queue.enqueue({ runId: "lone", priority: own });
+      await ledger.queue.enqueue({ runId: "lone", ...own });
 
-      const waited = (others - own) * minute;
       const order: string[] = [];
       for (const at of [0, waited / 2, waited - 1, waited]) {
         clock.set(t0 + at);
-        await ledger.queue.enqueue({ runId: `x${at}`, priority: others });
+        await ledger.queue.enqueue({ runId: `x${at}`, ...others });
         const claimed = (await ledger.queue.claimNext({ holder: "A" }))!;
         await ledger.queue.complete(claimed.fence);
         order.push(claimed.item.runId);

@@ -20,13 +20,13 @@ afterEach(async () => {
 });
 
 /** A ledger on a store that does what the test says, from when it says so. */
-async function onFaultyStore(): Promise<{
+async function onFaultyStore(beneath: Store = createMemoryStore()): Promise<{
   readonly ledger: Ledger;
   readonly clock: ReturnType<typeof manualClock>;
   readonly strike: (plan: ((point: FaultPoint) => Fault | null) | null) => void;
 }> {
   let plan: ((point: FaultPoint) => Fault | null) | null = null;
-  const store: Store = faultyStore(createMemoryStore(), (point) => plan?.(point) ?? null);
+  const store: Store = faultyStore(beneath, (point) => plan?.(point) ?? null);
   const clock = manualClock();
   const ledger = await open(store, { clock, busyTimeoutMs: 10 });
   return { ledger, clock, strike: (next) => void (plan = next) };
@@ -58,14 +58,14 @@ async function eventsOf(ledger: Ledger, runId: string): Promise<string[]> {
   return types;
 }
 
-describe("K05 a store that refuses", () => {
+describeStores("a store that refuses", (_, openStoreOf) => {
   test.each([
     ["appends, for it is full", full, "STORE_FULL"],
     ["the lock", busy, "STORE_BUSY"],
   ] as const)(
-    "%s: the claim is heard of, each time, and comes about when the store is well",
-    async (_, fault, code) => {
-      const { ledger, clock, strike } = await onFaultyStore();
+    "K05 %s: the claim is heard of, each time, and comes about when the store is well",
+    async (_what, fault, code) => {
+      const { ledger, clock, strike } = await onFaultyStore(await openStoreOf());
       await ledger.queue.enqueue({ runId: "r1" });
       strike(fault);
 
@@ -81,18 +81,21 @@ describe("K05 a store that refuses", () => {
     },
   );
 
-  test("renewals: they are heard of and tried again, and the job goes on while its lease lasts", async () => {
-    const { ledger, clock, strike } = await onFaultyStore();
+  test("K05 renewals: they are heard of and tried again, and the job goes on while its lease lasts", async () => {
+    const { ledger, clock, strike } = await onFaultyStore(await openStoreOf());
     await ledger.queue.enqueue({ runId: "r1" });
     const { jobs, heard } = work(ledger);
     await until(() => jobs.length === 1);
     strike(full);
+    const expiresAt = async (): Promise<number> => (await ledger.queue.get("r1"))!.claim!.expiresAt;
+    const before = await expiresAt();
     clock.advance(500);
     await until(() => heard.length === 1);
     clock.advance(125);
     await until(() => heard.length === 2);
     strike(null);
     clock.advance(125);
+    await until(async () => (await expiresAt()) > before);
     await settled();
     clock.advance(400);
     await settled();
@@ -104,8 +107,8 @@ describe("K05 a store that refuses", () => {
     await until(async () => (await statusOf(ledger, "r1")) === "done");
   });
 
-  test("renewals until the lease is over: the work is ended by the worker itself, and somebody gets the item", async () => {
-    const { ledger, clock, strike } = await onFaultyStore();
+  test("K05 renewals until the lease is over: the work is ended by the worker itself, and somebody gets the item", async () => {
+    const { ledger, clock, strike } = await onFaultyStore(await openStoreOf());
     await ledger.queue.enqueue({ runId: "r1" });
     const { jobs, heard } = work(ledger);
     await until(() => jobs.length === 1);
@@ -115,15 +118,15 @@ describe("K05 a store that refuses", () => {
 
     expect(clock.monotonic()).toBeLessThanOrEqual(1_010);
     expect(job.signal.reason).toMatchObject({ code: "FENCED", details: { reason: "expired" } });
-    expect(heard.at(-1)).toEqual({ error: job.signal.reason as unknown, doing: "renew", runId: "r1" });
+    expect(heard).toContainEqual({ error: job.signal.reason as unknown, doing: "renew", runId: "r1" });
     strike(null);
     fail(job.signal.reason);
     await passUntil(clock, () => jobs.length === 2);
     expect(jobs[1]!.job.item).toMatchObject({ runId: "r1", generation: 2 });
   });
 
-  test("what a handler captures, and then everything: each failure is heard, and the item is tried again", async () => {
-    const { ledger, clock, strike } = await onFaultyStore();
+  test("K05 what a handler captures, and then everything: each failure is heard, and the item is tried again", async () => {
+    const { ledger, clock, strike } = await onFaultyStore(await openStoreOf());
     await ledger.queue.enqueue({ runId: "r1" });
     let tries = 0;
     const { heard } = work(ledger, {
@@ -149,8 +152,8 @@ describe("K05 a store that refuses", () => {
     ]);
   });
 
-  test("settling until the lease is over: it is given up, and the work is done again", async () => {
-    const { ledger, clock, strike } = await onFaultyStore();
+  test("K05 settling until the lease is over: it is given up, and the work is done again", async () => {
+    const { ledger, clock, strike } = await onFaultyStore(await openStoreOf());
     await ledger.queue.enqueue({ runId: "r1" });
     const { jobs, heard } = work(ledger);
     await until(() => jobs.length === 1);

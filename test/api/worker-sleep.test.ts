@@ -6,6 +6,8 @@ import { manualClock } from "../../src/testing/index.js";
 import { describeStores, onCleanup } from "../engine/fixture.js";
 import { passUntil, settled, statusOf, until, work } from "./working.js";
 
+const takenOver = { code: "FENCED", details: { reason: "generation" } };
+
 describeStores("a worker whose host slept", (_, openStoreOf) => {
   test.each(["writes first", "is told first"] as const)(
     "G10 is refused when it wakes and %s: another one has the job, and nothing is done twice",
@@ -29,12 +31,12 @@ describeStores("a worker whose host slept", (_, openStoreOf) => {
         const refused: unknown = await ledger
           .append("note/1", output, { fence: job.fence })
           .catch((error: unknown) => error);
-        expect(refused).toMatchObject({ code: "FENCED" });
+        expect(refused).toMatchObject(takenOver);
         fail(refused);
       } else {
         mine.advance(30_000);
         await until(() => job.signal.aborted);
-        await expect(ledger.append("note/1", output, { fence: job.fence })).rejects.toMatchObject({ code: "FENCED" });
+        await expect(ledger.append("note/1", output, { fence: job.fence })).rejects.toMatchObject(takenOver);
         fail(job.signal.reason);
       }
       await until(() => sleeper.heard.length === 1);
@@ -42,11 +44,22 @@ describeStores("a worker whose host slept", (_, openStoreOf) => {
 
       expect(sleeper.heard[0]).toMatchObject({
         doing: how === "writes first" ? "handle" : "renew",
-        error: { code: "FENCED" },
+        error: takenOver,
       });
       expect(sleeper.jobs.length).toBe(1);
       expect(await statusOf(elsewhere, "r1")).toBe("claimed");
-      expect(other.jobs[0]!.job.item).toMatchObject({ generation: 2, superseded: 1, failures: 0 });
+      const { job: taken, end } = other.jobs[0]!;
+      expect(taken.item).toMatchObject({ generation: 2, superseded: 1, failures: 0 });
+      await elsewhere.append("note/1", [{ type: "note.added", data: { by: "B" } }], { fence: taken.fence });
+      end();
+      await until(async () => (await statusOf(elsewhere, "r1")) === "done");
+
+      const notes = await elsewhere.readStream("note/1").toArray();
+      expect(notes.map(({ data }) => data)).toEqual([{ by: "B" }]);
+      const events = await elsewhere.readStream("queue/r1").toArray();
+      expect(events.filter(({ type }) => type === "queue.completed").map(({ fence }) => fence)).toEqual([
+        ["queue/r1", 1, 2],
+      ]);
     },
   );
 });

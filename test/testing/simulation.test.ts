@@ -139,12 +139,15 @@ test("L04 a step that fails is heard of when all have ended, and not before", as
   await steps.settled();
 });
 
-test("L04 a simulation ends when every step has ended: more than there are rounds, and none is left", async () => {
-  const { steps, answers } = await simulate({ seed: 1, store: "memory", calls: 30 });
+test.each(storeNames)(
+  "L04 a simulation ends when every step has ended: more than there are rounds, and none is left, on %s",
+  async (store) => {
+    const { steps, answers } = await simulate({ seed: 1, store, calls: 30 });
 
-  expect(steps).toBeGreaterThan(20);
-  expect(answers).not.toHaveProperty("none");
-});
+    expect(steps).toBeGreaterThan(20);
+    expect(answers).not.toHaveProperty("none");
+  },
+);
 
 test("test:long takes a seed and a number of runs, and refuses everything else", () => {
   const refused = [["--seed", "0"], ["--seed", "x"], ["--runs", "1.5"], ["--runs", "-1"], ["--quick"], ["test/kernel"]];
