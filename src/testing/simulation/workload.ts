@@ -24,7 +24,7 @@ const wishes = {
   holdStale: 8,
   holdForged: 6,
   list: 8,
-  want: 7,
+  want: 9,
   cancel: 3,
   say: 3,
   sendAgain: 5,
@@ -82,7 +82,7 @@ export class Workload {
       case "list":
         return this.list(worker, now);
       case "want":
-        return this.one({ type: "requeue", runId: this.someRun(), availableAt: this.time(now), ...this.why() });
+        return this.one(this.want(worker, now));
       case "cancel":
         return this.one({ type: "requestCancel", runId: this.someRun(), reason: "asked for" });
       case "say":
@@ -117,7 +117,7 @@ export class Workload {
 
   /** Claims for a worker, with its own token. */
   claimNext(worker: Worker): Wish {
-    const exclude = this.draw.chance(0.15) ? [this.someRun(), this.someRun()] : [];
+    const exclude = this.draw.chance(0.25) ? [this.someRun(), this.someRun()] : [];
     return { type: "claimNext", exclude, ...this.claim(worker.name) };
   }
 
@@ -138,7 +138,7 @@ export class Workload {
 
   private holding(fence: Fence, now: number): Wish {
     const { draw } = this;
-    const runId = fence.key.slice("queue/".length);
+    const runId = runOf(fence);
     const type = draw.weighed(holds);
     const reason = this.why();
     switch (type) {
@@ -164,9 +164,9 @@ export class Workload {
     const fence = this.heldBy(worker);
     const { draw } = this;
     const asked: Wish[] = [];
-    const count = draw.integer(1, 3);
+    const count = draw.one([1, 1, 2, 3]);
     while (asked.length < count) {
-      const run = fence !== null && draw.chance(0.3) ? { ...fence, key: claimKey(this.someRun()) } : fence;
+      const run = fence !== null && draw.chance(0.4) ? { ...fence, key: claimKey(this.someRun()) } : fence;
       const held = run === null ? null : this.holding(run, now);
       const kind = draw.weighed({
         hold: held === null || held.type === "append" ? 0 : 6,
@@ -194,6 +194,13 @@ export class Workload {
       ...(draw.chance(0.3) && { reclaimsMax: draw.integer(0, 2) }),
       ...(draw.chance(0.2) && { input: `what to do ${draw.integer(1, 9)}` }),
     };
+  }
+
+  /** Somebody wants a run by a time, often one that is being worked on: that counts when its holder lets go. */
+  private want(worker: Worker, now: number): Wish {
+    const held = this.draw.chance(0.6) ? this.heldBy(worker) : null;
+    const runId = held === null ? this.someRun() : runOf(held);
+    return { type: "requeue", runId, availableAt: this.time(now), ...this.why() };
   }
 
   /** What was released comes again, as it was or otherwise; so does what was not. */
@@ -227,7 +234,7 @@ export class Workload {
   /** One that was claimed lately, or any. */
   private someRun(): string {
     const lately = this.issued.slice(-4);
-    if (lately.length > 0 && this.draw.chance(0.6)) return this.draw.one(lately).key.slice("queue/".length);
+    if (lately.length > 0 && this.draw.chance(0.6)) return runOf(this.draw.one(lately));
     return `r${this.draw.integer(1, Math.max(1, this.runs))}`;
   }
 
@@ -244,7 +251,7 @@ export class Workload {
   }
 
   private timeOrNever(now: number): number | null {
-    return this.draw.chance(0.2) ? null : this.time(now);
+    return this.draw.chance(0.4) ? null : this.time(now);
   }
 
   /** What a fence is that was never given out: of another claim, journal, run or owner. */
@@ -267,4 +274,8 @@ export class Workload {
 function letGo({ held }: Worker, fence: Fence | null): void {
   const index = held.findIndex(({ key }) => key === fence?.key);
   if (index >= 0) held.splice(index, 1);
+}
+
+function runOf({ key }: Fence): string {
+  return key.slice("queue/".length);
 }
