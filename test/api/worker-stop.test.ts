@@ -1,9 +1,9 @@
 /** How workers end: by themselves, by `await using`, with their ledger, by a signal; and what they leave behind. */
 import { describe, expect, test } from "vitest";
 import type { Ledger } from "../../src/index.js";
-import { manualClock } from "../../src/testing/index.js";
-import { describeStores } from "../engine/fixture.js";
-import { settled, statusOf, until, work } from "./working.js";
+import { faultyStore, manualClock } from "../../src/testing/index.js";
+import { describeStores, open } from "../engine/fixture.js";
+import { passUntil, settled, statusOf, until, work } from "./working.js";
 import type { Working } from "./working.js";
 
 async function workOn(ledger: Ledger, runId: string, options: Parameters<typeof work>[1]): Promise<Working> {
@@ -47,7 +47,7 @@ describeStores("a worker that is stopped", (openOne) => {
   });
 
   test.each(["throws", "returns"] as const)(
-    "tells a handler that goes on for longer, and gives its item back when it %s then: claimable at once, no failure",
+    "G20 tells a handler that goes on for longer, and gives its item back when it %s then: claimable at once, no failure",
     async (how) => {
       const clock = manualClock();
       const ledger = await openOne({ clock });
@@ -182,5 +182,24 @@ describe("the signals of a process", () => {
 
     expect(process.listenerCount("SIGUSR2")).toBe(before);
     await quiet.worker.stop();
+  });
+});
+
+describeStores("a worker whose process is killed", (_, openStoreOf) => {
+  test("G04 leaves its item to another one when the lease is over, and not before", async () => {
+    const store = faultyStore(await openStoreOf(), () => null);
+    const killed = await workOn(await open(store, { clock: manualClock() }), "r1", { leaseMs: 2_000 });
+    const { expiresAt } = killed.jobs[0]!.job.item;
+
+    const clock = manualClock();
+    const ledger = await open(await store.restart(), { clock });
+    const other = work(ledger, { holder: "B", leaseMs: 2_000, pollMs: 60_000 });
+    await passUntil(clock, () => other.jobs.length === 1);
+
+    expect(store.crashed).toBe(true);
+    expect(other.jobs[0]!.job.item).toMatchObject({ runId: "r1", generation: 2, superseded: 1, failures: 0 });
+    const { acquiredAt } = (await ledger.queue.get("r1"))!.claim!;
+    expect(acquiredAt).toBeGreaterThanOrEqual(expiresAt);
+    expect(acquiredAt).toBeLessThan(expiresAt + 1_000);
   });
 });
