@@ -1,8 +1,10 @@
 /** The run queue of a ledger: who works on which run, proven by fences. */
+import { types } from "node:util";
+import { parseTime } from "../kernel/clock.js";
 import { checkFence, hashToken, mintToken, parseFence, parseToken } from "../kernel/claim.js";
 import type { Claim, Fence } from "../kernel/claim.js";
 import { invalid } from "../kernel/errors.js";
-import { checkMembers } from "../kernel/members.js";
+import { checkMembers, checkObject } from "../kernel/members.js";
 import { kindOf, parseRunId } from "../kernel/names.js";
 import { queueKind, queueStream, runIdOf } from "../journal/events/queue.js";
 import { claimNext, complete, enqueue, park, release, renew, requestCancel, requeue } from "../commands/queue.js";
@@ -240,8 +242,10 @@ export class Queue {
     return { ...executed, result: results[0] as Told<Result> }; // as the command answered
   }
 
-  private wish(claim: ClaimOptions, path: string, { id }: ExecuteOptions) {
+  private wish(claim: ClaimOptions, path: string, options: ExecuteOptions) {
     checkMembers(claim, path, ["holder", "leaseMs", "token"]);
+    checkObject(options, "options", "an object");
+    const { id } = options;
     const { holder, leaseMs = leaseMsDefault } = claim;
     if (id !== undefined && claim.token === undefined)
       throw invalid(`${path}.token`, "the caller's own token beside an id, for a token is never kept", undefined);
@@ -273,8 +277,5 @@ function viewItem({ claim, refused: _, status, ...item }: QueueItem): QueueEntry
 }
 
 function timeOf(time: Time | undefined, path: string): number | undefined {
-  if (!(time instanceof Date)) return time;
-  const at = time.getTime();
-  if (Number.isNaN(at)) throw invalid(path, "a valid date, or ms since the epoch", time);
-  return at;
+  return types.isDate(time) ? parseTime(time, path) : time;
 }

@@ -9,6 +9,7 @@ import type { Told } from "../engine/execution.js";
 import { settlementOf } from "./job.js";
 import type { Abort, Ended, HandleJob, Job } from "./job.js";
 import type { LetGoOptions, RequeueOptions } from "./queue.js";
+import type { WorkerActivity } from "./worker-reports.js";
 import { WorkerClaim } from "./worker-claim.js";
 import type { ClaimHolder, ClaimSource } from "./worker-claim.js";
 import { backoffMs, isError, isFenced, isRefusedArgument, reasonOf } from "./worker-retry.js";
@@ -37,8 +38,8 @@ export class RunningJob implements Job, ClaimHolder {
   private abortedFor: Abort | null = null;
   private cancel: Job["cancelRequested"];
   private settling: { readonly verb: string; readonly settled: Promise<void> } | null = null;
-  /** What a settlement failed with at last, which was reported. */
-  private unsettled: { readonly error: unknown } | null = null;
+  /** What settlements failed with, which was reported. */
+  private readonly reported = new Set<unknown>();
   private leave = (): void => {};
   private readonly left = new Promise<Ended>((resolve) => {
     this.leave = () => resolve({ type: "left" });
@@ -132,6 +133,10 @@ export class RunningJob implements Job, ClaimHolder {
   private async call(): Promise<Ended> {
     try {
       await this.source.handle(this, this.signal);
+      // One that it does not wait for may be refused for its arguments, and the item is not completed in its place.
+      await this.settling?.settled.catch((error: unknown) => {
+        if (isRefusedArgument(error)) throw error;
+      });
       return { type: "returned" };
     } catch (error) {
       return { type: "threw", error };
@@ -142,7 +147,7 @@ export class RunningJob implements Job, ClaimHolder {
   private report(how: Ended): void {
     if (how.type !== "threw") return;
     const { error } = how;
-    if ((this.unsettled !== null && error === this.unsettled.error) || this.isAbort(error)) return;
+    if (this.reported.has(error) || this.isAbort(error)) return;
     // A write of its own was the first to hear of it.
     if (this.isRefused(error) && this.claim.lose(error, "handle")) return;
     this.source.reports.tell(error, "handle", this.runId);
@@ -150,13 +155,14 @@ export class RunningJob implements Job, ClaimHolder {
 
   /** Was a write under its claim refused? */
   private isRefused(error: unknown): error is LedgerError {
-    return isFenced(error) && error.details["key"] === this.fence.key;
+    return isFenced(error) && holdsOf(error, ({ details }) => details["key"] === this.fence.key);
   }
 
   private isAbort(error: unknown): boolean {
     if (!this.signal.aborted) return false;
-    if (error === this.signal.reason || (this.abortedFor === "lost" && this.isRefused(error))) return true;
-    return isError(error) && (error.name === "AbortError" || error.cause === this.signal.reason);
+    const { reason } = this.signal as { readonly reason: unknown };
+    if (error === reason || (this.abortedFor === "lost" && this.isRefused(error))) return true;
+    return isError(error) && holdsOf(error, ({ name, cause }) => name === "AbortError" || cause === reason);
   }
 
   private abort(why: Abort, error: LedgerError): void {
@@ -187,15 +193,33 @@ export class RunningJob implements Job, ClaimHolder {
   }
 
   private settle(verb: "complete" | "park" | "release" | "requeue", write: () => Promise<unknown>): Promise<void> {
-    if (this.settling !== null) return Promise.reject(settledBefore(this.runId, this.settling.verb, verb));
+    if (this.settling !== null) return this.refuse(settledBefore(this.runId, this.settling.verb, verb), verb);
     const settled = this.claim.settle(verb, write);
     this.settling = { verb, settled };
     // Whoever does not wait for it has heard of it by the hook.
     void settled.catch((error: unknown) => {
       if (isRefusedArgument(error)) this.settling = null;
-      else this.unsettled = { error };
+      else this.reported.add(error);
     });
     return settled;
+  }
+
+  /** Nobody may wait for it. */
+  private refuse(refusal: LedgerError, verb: WorkerActivity): Promise<never> {
+    this.reported.add(refusal);
+    this.source.reports.tell(refusal, verb, this.runId);
+    const refused = Promise.reject(refusal);
+    void refused.catch(() => {});
+    return refused;
+  }
+}
+
+/** False where it cannot be said: what a handler throws may run code when it is looked at. */
+function holdsOf<Thrown extends Error>(error: Thrown, question: (error: Thrown) => boolean): boolean {
+  try {
+    return question(error);
+  } catch {
+    return false;
   }
 }
 

@@ -56,7 +56,7 @@ export function reasonOf(error: unknown): string {
 
 /** Is it an error? Not by `isNativeError`, which does not know those of platforms. */
 export function isError(error: unknown): error is Error {
-  return !types.isProxy(error) && error instanceof Error;
+  return isMadeBy(Error, error);
 }
 
 /** Was it refused because of the claim? */
@@ -80,7 +80,16 @@ export function isInDoubt(error: unknown): boolean {
 }
 
 function isLedgerError(error: unknown): error is LedgerError {
-  return !types.isProxy(error) && error instanceof LedgerError;
+  return isMadeBy(LedgerError, error);
+}
+
+/** False where the question itself throws: a prototype may be a Proxy. */
+function isMadeBy(kind: typeof Error | typeof LedgerError, error: unknown): boolean {
+  try {
+    return !types.isProxy(error) && error instanceof kind;
+  } catch {
+    return false;
+  }
 }
 
 const finalCodes: ReadonlySet<string> = new Set([

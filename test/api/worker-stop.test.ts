@@ -101,8 +101,9 @@ describeStores("a worker that is stopped", (openOne) => {
     await expect(job.complete()).rejects.toMatchObject({ code: "ILLEGAL_TRANSITION" });
     const late = new Error("too late");
     fail(late);
-    await until(() => heard.length === 1);
-    expect(heard).toEqual([{ error: late, doing: "handle", runId: "r1" }]);
+    await until(() => heard.length === 2);
+    expect(heard.map(({ doing }) => doing)).toEqual(["complete", "handle"]);
+    expect(heard[1]).toEqual({ error: late, doing: "handle", runId: "r1" });
   });
 
   test("is stopped sooner when it is stopped again with less time, and not later with more", async () => {
