@@ -428,7 +428,7 @@ describe("openLedger refuses", () => {
   const two = defineCommand("bank.two", { areas: ["bank", "stray"], decide: () => accept([]) });
   const again = defineCommand("bank.open", { decide: () => accept([]) });
   const claims = defineCommand("bank.claim", { areas: ["bank", "queue"], decide: () => accept([]) });
-  const late = defineCommand("bank.late", { lateFence: true, decide: () => accept([]) });
+  const lateFenced = defineCommand("bank.late", { lateFence: true, decide: () => accept([]) });
 
   test.each([
     ["commands that are no list", openAccount, "options.commands must be a list"],
@@ -444,7 +444,7 @@ describe("openLedger refuses", () => {
       [claims],
       'bank.claim of areas that the ledger\'s own commands leave to hosts, found "queue"',
     ],
-    ["one that would write under a claim that has expired", [late], "bank.late without lateFence"],
+    ["one that would write under a claim that has expired", [lateFenced], "bank.late without lateFence"],
     ["one of whose areas is not defined", [two], 'bank.two of areas that options.events defines, found "stray"'],
   ])("%s", async (_title, commands, message) => {
     const error = await refusal(openLedger("memory:", { ...bank, commands: commands as never }));
