@@ -3,7 +3,7 @@
  *  Source: design section 8, decisions 15.1, 15.14, 15.17, 15.18, 0022; rows N-01 to N-14. */
 import { claimOwned, isLive, renewClaim } from "../kernel/claim.js";
 import { invariant } from "../kernel/errors.js";
-import { affinityMs, dueCandidatesMax, reclaimsMaxDefault } from "../kernel/limits.js";
+import { affinityMs, dueCandidatesMax, reclaimsMaxDefault, spentMax } from "../kernel/limits.js";
 import { queueStream } from "../journal/events/queue.js";
 import type {
   QueueCancelRequested,
@@ -58,6 +58,8 @@ interface Candidates {
   readonly affine: FoundDocuments<QueueItem>;
   readonly due: FoundDocuments<QueueItem>;
   readonly expired: FoundDocuments<QueueItem>;
+  /** More of them, when all of these die. */
+  readonly further: FoundDocuments<QueueItem> | null;
 }
 
 type Maker<Given, Result, Found, Input = Given> = CommandMaker<Given, Input, CommandAnswer<Result>, Found>;
@@ -165,18 +167,26 @@ export const claimNext: Maker<ClaimNextInput, ClaimedItem | null, Candidates, Cl
         due: queue.find({ index: "later", range: { lte: at }, limit: dueCandidatesMax + exclude.length }),
         expired: queue.find({ index: "expiring", range: { lte: at }, limit: dueCandidatesMax + exclude.length }),
       }),
+      ({ exclude }, { ready, affine, due, expired }, { at }) => {
+        const left = new Set(exclude);
+        const isNothing = itemsOf([ready, affine, due, expired]).every((item) => left.has(item.runId) || isSpent(item));
+        return {
+          further:
+            isNothing && expired.next !== null
+              ? queue.find({ index: "expiring", range: { lte: at }, after: expired.next, limit: spentMax })
+              : null,
+        };
+      },
     ],
-    decide({ ready, affine, due, expired }, { holder, leaseMs, tokenHash, exclude }, context) {
+    decide({ ready, affine, due, expired, further }, { holder, leaseMs, tokenHash, exclude }, context) {
       const left = new Set(exclude);
-      const candidates = [ready, affine, due, expired].flatMap(({ documents }) =>
-        documents.map(({ document }) => document),
-      );
+      const candidates = itemsOf([ready, affine, due, expired, further]);
       const events: CommandEvent[] = [];
       let next: QueueItem | null = null;
       for (const item of candidates) {
         if (left.has(item.runId)) continue;
         left.add(item.runId);
-        if (item.claim !== null && item.reclaims >= item.reclaimsMax) {
+        if (isSpent(item)) {
           const died: QueueDied = { cause: "reclaims" };
           events.push(on(item.runId, "queue.died", died));
         } else if (next === null || comesBefore(item, next, holder)) next = item;
@@ -351,6 +361,15 @@ function unknownRun(runId: string): Refused {
     { runId },
     { message: `${JSON.stringify(runId)} must be on the queue, found no such run` },
   );
+}
+
+function itemsOf(found: readonly (FoundDocuments<QueueItem> | null)[]): readonly QueueItem[] {
+  return found.flatMap((each) => each?.documents.map(({ document }) => document) ?? []);
+}
+
+/** Is the next takeover of it one too many? */
+function isSpent({ claim, reclaims, reclaimsMax }: QueueItem): boolean {
+  return claim !== null && reclaims >= reclaimsMax;
 }
 
 /** Ordered by rank, an affine item as if it were older, then by run id. */

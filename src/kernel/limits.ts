@@ -82,6 +82,8 @@ export const affinityMs: number = 600_000;
 export const exclusionsMax: number = 1_000;
 /** Items whose time has come, and claims that have expired, that one claim looks at. */
 export const dueCandidatesMax: number = 64;
+/** Of those that have expired, how many more it looks at when all of them were taken over too often. */
+export const spentMax: number = 1_000;
 /** Jobs that one worker has in hand at once. */
 export const workerConcurrencyMax: number = 256;
 export const reclaimsMaxDefault: number = 10;

@@ -81,6 +81,7 @@ function claimFrom(
     affine: found(...affine),
     due: found(...due),
     expired: found(...expired),
+    further: null,
   };
   return claimNext.decide(candidates, { holder: "B", leaseMs: 1_000, tokenHash, exclude }, context());
 }
