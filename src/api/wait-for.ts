@@ -111,16 +111,19 @@ export class DocumentWaits {
   ): Promise<Waited<Document>> {
     const { heads } = this.engine;
     while (wait.error === null) {
+      let position: number;
+      let found: Waited<Document>;
       try {
-        const position = await heads.readHead();
-        const found = await look(wait.giveUp.signal);
-        if (holds(predicate, found)) return found;
-        await this.pause(wait, position, isAsync ? asyncPollMs : null);
+        position = await heads.readHead();
+        found = await look(wait.giveUp.signal);
       } catch (error) {
         if (wait.error !== null) break;
         if (!isPassing(error)) throw error;
         await this.pause(wait, null, troubleMs);
+        continue;
       }
+      if (holds(predicate, found)) return found;
+      await this.pause(wait, position, isAsync ? asyncPollMs : null);
     }
     throw wait.error;
   }
