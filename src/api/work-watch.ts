@@ -76,12 +76,13 @@ export class WorkWatch {
     for (let failures = 0; !this.ended;) {
       try {
         const { position, at } = await engine.moment();
-        const due = await this.dueAt();
-        failures = 0;
         const { vain } = this;
-        if (due <= at && (vain === null || position !== vain.position || due > vain.at)) return;
+        // Where nothing was written since somebody claimed in vain, only what came due since then is new.
+        const due = vain?.position === position ? await this.dueAfter(vain.at) : await this.dueAt();
+        failures = 0;
+        if (due <= at) return;
         const lookedAt = clock.monotonic();
-        if (await this.wait(due <= at ? pollMs : Math.min(due - at, pollMs), position)) this.vain = null;
+        if (await this.wait(Math.min(due - at, pollMs), position)) this.vain = null;
         else await this.rest(lookedAt + gapMs - clock.monotonic());
       } catch (error) {
         if (this.ended) return;
@@ -115,8 +116,14 @@ export class WorkWatch {
   private async dueAt(): Promise<number> {
     const [ready] = await this.first({ index: "ready" });
     if (ready !== undefined) return -Infinity;
-    const [later] = await this.first({ index: "later" });
-    const [expiring] = await this.first({ index: "expiring" });
+    return this.dueAfter(-1);
+  }
+
+  /** The same, of what comes after a moment. */
+  private async dueAfter(at: number): Promise<number> {
+    const range = { gt: at };
+    const [later] = await this.first({ index: "later", range });
+    const [expiring] = await this.first({ index: "expiring", range });
     return Math.min(later?.availableAt ?? Infinity, expiring?.claim?.expiresAt ?? Infinity);
   }
 

@@ -321,7 +321,11 @@ describeQueues("what is held", (start) => {
       const runId = `r${clock.now()}`;
       await ledger.queue.enqueue({ runId });
       const fence = await claim(ledger, "A", hour);
-      for (const minutes of asked) await ledger.queue.requeue(runId, { availableAt: clock.now() + minutes * minute });
+      for (const [index, minutes] of asked.entries())
+        expect(await ledger.queue.requeue(runId, { availableAt: clock.now() + minutes * minute })).toMatchObject({
+          status: "claimed",
+          availableAt: clock.now() + Math.min(...asked.slice(0, index + 1)) * minute,
+        });
       expect(await ledger.queue.get(runId)).toMatchObject({
         status: "claimed",
         wantedAt: asked.length === 0 ? null : clock.now() + Math.min(...asked) * minute,

@@ -106,6 +106,21 @@ describeStores("a worker", (openOne) => {
     expect(clock.now()).toBeLessThan(dueAt + 1_000);
   });
 
+  test("gets an item when its time has come while one that it leaves out stands in front", async () => {
+    const clock = manualClock();
+    const ledger = await openOne({ clock });
+    const dueAt = clock.now() + 400;
+    await ledger.queue.enqueue({ runId: "r1" });
+    await ledger.queue.enqueue({ runId: "r2", availableAt: dueAt });
+
+    const { jobs } = work(ledger, { queue: { exclude: ["r1"] }, pollMs: 60_000 });
+    await passUntil(clock, () => jobs.length === 1);
+
+    expect(jobs[0]!.job.runId).toBe("r2");
+    expect(clock.now()).toBeGreaterThanOrEqual(dueAt);
+    expect(clock.now()).toBeLessThan(dueAt + 1_000);
+  });
+
   test("H-01 takes over what a worker left behind when its lease is over, and not before", async () => {
     const clock = manualClock();
     const ledger = await openOne({ clock });
