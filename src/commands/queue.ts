@@ -198,18 +198,8 @@ export const claimNext: Maker<ClaimNextInput, ClaimedItem | null, Candidates, Cl
       const { runId, availableAt, priority, affinity, parent, input, failures, cancel } = next;
       const { generation, expiresAt, superseded } = claim;
       const reclaims = next.reclaims + (superseded === null ? 0 : 1);
-      const said = { runId, incarnation: context.incarnation, generation, expiresAt, superseded };
-      const result: ClaimedItem = {
-        ...said,
-        availableAt,
-        priority,
-        affinity,
-        parent,
-        input,
-        reclaims,
-        failures,
-        cancel,
-      };
+      const said = { runId, incarnation: context.incarnation, generation, expiresAt, superseded, reclaims };
+      const result: ClaimedItem = { ...said, availableAt, priority, affinity, parent, input, failures, cancel };
       return accept(events, result);
     },
   },
@@ -235,8 +225,8 @@ export const renew: Maker<RenewInput, Renewed, OneItem> = defineCommand("queue.r
   },
 });
 
-/** Lets go of an item, which others may claim from a time on; null: not before somebody asks for it. The last holder may do so
- *  late. */
+/** Lets go of an item, which others may claim from a time on (at once when it is to be ended); null: not before somebody asks
+ *  for it. The last holder may do so late. */
 export const park: Maker<ParkInput, null, OneItem> = defineCommand("queue.park", {
   lateFence: true,
   parse: parsePark,
@@ -244,8 +234,10 @@ export const park: Maker<ParkInput, null, OneItem> = defineCommand("queue.park",
   decide({ item }, { runId, availableAt = 0, reason }, context) {
     const refused = refuseHolder(item, runId, context);
     if (refused !== null) return refused;
+    // What somebody asks to be ended does not wait: its next holder ends it.
+    const until = item!.cancel === null ? availableAt : 0;
     const parked: QueueParked = {
-      availableAt: availableAt === null ? null : Math.max(availableAt, context.at),
+      availableAt: until === null ? null : Math.max(until, context.at),
       ...(reason !== undefined && { reason }),
     };
     return accept([on(runId, "queue.parked", parked)], null);

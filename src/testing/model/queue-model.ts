@@ -187,7 +187,8 @@ function renew(item: ModelItem, leaseMs: number, at: number): ModelAnswer {
   return { result: { expiresAt, cancel }, events: [event(item, "renewed", { expiresAt })] };
 }
 
-function park(item: ModelItem, { availableAt: asked = 0, reason }: Park, at: number): ModelAnswer {
+function park(item: ModelItem, { availableAt: said = 0, reason }: Park, at: number): ModelAnswer {
+  const asked = item.cancel === null ? said : at;
   const availableAt = asked === null ? null : Math.max(asked, at);
   letGo(item, "parked", earliest(availableAt, item.wantedAt), at);
   item.reason = reason ?? null;
