@@ -115,8 +115,8 @@ export class Queue {
     const wish = claim === undefined ? undefined : this.wish(claim, "item.claim", options);
     const wished = { ...said, availableAt: timeOf(availableAt, "item.availableAt"), claim: wish?.claim };
     const { result, ...executed } = await this.execute(enqueue(wished), options);
-    const fence = result === null ? null : fenceOf(result, wish!.token);
-    // With a claim there is a fence, and without one there is none.
+    // With a claim there is a fence, and without one there is none, also behind an id of which only the id is left to compare.
+    const fence = result === null || wish === undefined ? null : fenceOf(result, wish.token);
     return { ...executed, fence } as never;
   }
 

@@ -32,3 +32,17 @@ test("a date is read as the platform reads it", async () => {
 
   expect(await ledger.queue.get("r1")).toMatchObject({ availableAt: 4_000_000_000_000 });
 });
+
+test("an id whose fingerprint was erased is answered as it was first, and gives no fence to who asks for no claim", async () => {
+  await using ledger = await openLedger("memory:");
+  const { queue } = ledger;
+  const born = { runId: "r1", input: "secret", claim: { holder: "A", token: "a token of its own" } };
+  await queue.enqueue(born, { id: "e1" });
+  await ledger.erase([(await queue.get("r1"))!.input!.$content], { reason: "asked for", shared: true });
+
+  expect(await queue.enqueue({ runId: "r2" }, { id: "e1" })).toMatchObject({
+    adopted: true,
+    fingerprint: "erased",
+    fence: null,
+  });
+});
