@@ -10,7 +10,8 @@ import fc from "fast-check";
 const [dist, seedText, triesText, ...names] = process.argv.slice(2);
 const [seed, tries] = [Number(seedText), Number(triesText)];
 const load = (file) => import(pathToFileURL(join(dist, file)).href);
-const { compareWithModel, describeCommands, describeProjection, describeStore } = await load("src/testing/index.js");
+const testing = await load("src/testing/index.js");
+const { compareWithModel, describeCommands, describeProjection, describeStore, simulate, simulateWorkers } = testing;
 const { hashToken, openLedger, queueCommands } = await load("src/index.js");
 const { queue } = await load("projections/index.js");
 const { queueEvents } = await load("src/journal/events/queue.js");
@@ -35,16 +36,17 @@ for (const name of names) {
 function judgeBy(family, title) {
   switch (family) {
     case "lockstep":
-      return firstOf(async (run) => {
-        const store = run % 4 === 3 ? await openFile() : createMemoryStore();
-        const { difference } = await compareWithModel({ seed: seed + run, store });
-        await store.close();
-        return difference;
+      return firstOf(async (each) => (await compareWithModel({ seed: each, store: createMemoryStore() })).difference);
+    case "simulation":
+    case "workers":
+      return firstOf(async (each) => {
+        const { violations } = await (family === "workers" ? simulateWorkers : simulate)({ seed: each });
+        return violations.find(({ checker }) => checker === title)?.message ?? null;
       });
     case "verify":
-      return firstOf(async (run) => {
+      return firstOf(async (each) => {
         const store = createMemoryStore();
-        await compareWithModel({ seed: seed + run, store });
+        await compareWithModel({ seed: each, store });
         const ledger = await openLedger(store);
         const { findings } = await ledger.verify({ level: "deep" });
         await ledger.close();
@@ -63,12 +65,18 @@ function judgeBy(family, title) {
   }
 }
 
-/** One run after the other until something is found. */
+/** One run after the other until something is seen. A run that crashes shows nothing; another one may. */
 async function firstOf(judge) {
+  const crashes = [];
   for (let run = 0; run < tries; run++) {
-    const found = await judge(run);
-    if (found !== null) return found;
+    try {
+      const seen = await judge(seed + run);
+      if (seen !== null) return seen;
+    } catch (error) {
+      crashes.push(error);
+    }
   }
+  if (crashes.length > 0) throw crashes[0];
   return null;
 }
 
@@ -113,7 +121,7 @@ function commandsSubject() {
     tokenHash: fc.constant(hashToken("a token of theirs")),
   });
   const item = fc.record(
-    { runId, parent: fc.constant("p"), priority: fc.constantFrom(-1, 1), claim },
+    { runId, parent: fc.constant("p"), priority: fc.constantFrom(-1, 1), input: fc.constant("y".repeat(1_200)), claim },
     { requiredKeys: ["runId"] },
   );
   const wishes = fc.oneof(

@@ -1,65 +1,429 @@
 /** Defects as somebody might write them, each in one place of the built library, and who must see it: a law or checker of
- *  `runledger/testing`, or a code of `verify`. What is found stands exactly once in its file; when a change of the code takes it
- *  away, the test says so, and the row is to be brought along. */
+ *  `runledger/testing`, or a code of `verify`. What is to be found stands exactly once in its file; when a change of the code takes
+ *  it away, the test says so, and the row is to be brought along. */
 export interface Defect {
   readonly id: string;
-  /** What it does wrong. */
+  /** What goes wrong. */
   readonly says: string;
   /** In `dist/`. */
   readonly file: string;
   readonly find: string;
   readonly put: string;
-  /** The checker that must see it. */
+  /** Its family, and its name. */
   readonly killedBy: string;
 }
 
-export const defects: readonly Defect[] = [
+const lockstep = "lockstep: every call goes as the reference model says";
+
+/** Claims and fences. */
+const ofClaims: readonly Omit<Defect, "id">[] = [
   {
-    id: "D01",
     says: "a fence whose claim has expired is accepted",
     file: "src/kernel/claim.js",
     find: "if (refused !== null || isLive(owned.claim, at))",
     put: "if (refused !== null || owned.claim !== null)",
-    killedBy: "verify: E_FENCE",
+    killedBy: "simulation: fenced",
   },
   {
-    id: "D02",
     says: "a claim is live at the very moment at which it expires: `>=` for `>`",
     file: "src/kernel/claim.js",
     find: "return claim !== null && claim.expiresAt > at;",
     put: "return claim !== null && claim.expiresAt >= at;",
-    killedBy: "lockstep: every call goes as the reference model says",
+    killedBy: lockstep,
   },
   {
-    id: "D03",
-    says: "a generation is issued again behind a release",
+    says: "a generation is issued again when nobody has the claim",
     file: "src/kernel/claim.js",
     find: "const generation = owned.generation + 1;",
     put: "const generation = (previous?.generation ?? 0) + 1;",
-    killedBy: "verify: E_CLAIM",
+    killedBy: "simulation: generations",
   },
   {
-    id: "D04",
+    says: "a generation is issued again in the second life of a run that was released",
+    file: "projections/queue.js",
+    find: "generation: before?.generation ?? 0,",
+    put: "generation: 0,",
+    killedBy: lockstep,
+  },
+  {
     says: "a takeover forgets what it superseded",
     file: "src/kernel/claim.js",
     find: "superseded: previous?.generation ?? null,",
     put: "superseded: null,",
+    killedBy: "simulation: owner",
+  },
+  {
+    says: "a fence of an earlier generation is taken for one of another token",
+    file: "src/kernel/claim.js",
+    find: "if (fence.generation !== owned.generation)",
+    put: "if (fence.generation > owned.generation)",
+    killedBy: "verify: E_FENCE",
+  },
+  {
+    says: "a fence with another token is accepted",
+    file: "src/kernel/claim.js",
+    find: "if (owned.claim.tokenHash !== fence.tokenHash)",
+    put: "if (false)",
+    killedBy: lockstep,
+  },
+  {
+    says: "a fence of another incarnation is accepted",
+    file: "src/kernel/claim.js",
+    find: "if (fence.incarnation !== owned.incarnation)",
+    put: "if (fence.incarnation < owned.incarnation)",
+    killedBy: lockstep,
+  },
+  {
+    says: "renewing with a short lease shortens the claim",
+    file: "src/kernel/claim.js",
+    find: "expiresAt: Math.max(claim.expiresAt, leaseEnd(at, leaseMs))",
+    put: "expiresAt: leaseEnd(at, leaseMs)",
     killedBy: "verify: E_CLAIM",
   },
   {
-    id: "D05",
-    says: "the second command of a batch does not see what the first one did: an index is asked before it is written",
-    file: "src/engine/projector/table-tx.js",
-    find: "await this.batch.flush(table);",
+    says: "a fence of another thing is accepted",
+    file: "src/commands/guard.js",
+    find: "if (fence.key !== owned.key)",
+    put: "if (false)",
+    killedBy: lockstep,
+  },
+  {
+    says: "a run is completed without a fence",
+    file: "src/commands/queue.js",
+    find: 'return refuseHolder(item, runId, context) ?? accept([on(runId, "queue.completed", {})], null);',
+    put: 'return accept([on(runId, "queue.completed", {})], null);',
+    killedBy: "verify: E_CLAIM",
+  },
+  {
+    says: "whoever has lost may write late, and not only let go",
+    file: "src/engine/fences.js",
+    find: "late ? checkHolder(owned, fence)",
+    put: "true ? checkHolder(owned, fence)",
+    killedBy: "simulation: fenced",
+  },
+  {
+    says: "the last holder may not let go late",
+    file: "src/engine/fences.js",
+    find: "late ? checkHolder(owned, fence)",
+    put: "false ? checkHolder(owned, fence)",
+    killedBy: lockstep,
+  },
+  {
+    says: "the fence of an append is not looked at",
+    file: "src/engine/queued-append.js",
+    find: "if (fence !== null)",
+    put: "if (false)",
+    killedBy: "simulation: fenced",
+  },
+  {
+    says: "the same refusal of a fence is recorded again",
+    file: "projections/owned.js",
+    find: "&& !refused.includes(refusedName(offered, command))",
     put: "",
+    killedBy: "simulation: refusals",
+  },
+  {
+    says: "the refusal of a fence that was never issued is recorded",
+    file: "projections/owned.js",
+    find: "return offered <= generation && ",
+    put: "return ",
+    killedBy: "simulation: refusals",
+  },
+];
+
+/** The run queue. */
+const ofTheQueue: readonly Omit<Defect, "id">[] = [
+  {
+    says: "a parent gets a second continuation",
+    file: "src/commands/queue.js",
+    find: "const taken = slot?.documents[0];",
+    put: "const taken = undefined;",
+    killedBy: lockstep,
+  },
+  {
+    says: "a run that is done is enqueued again",
+    file: "src/commands/queue.js",
+    find: 'if (item !== null && item.status !== "released")',
+    put: 'if (item !== null && item.status !== "released" && item.status !== "done")',
+    killedBy: "simulation: completed",
+  },
+  {
+    says: "an item is taken over once more than it may be",
+    file: "src/commands/queue.js",
+    find: "reclaims >= reclaimsMax",
+    put: "reclaims > reclaimsMax",
+    killedBy: "simulation: order",
+  },
+  {
+    says: "takeovers are not counted",
+    file: "projections/queue.js",
+    find: "if (claim.superseded !== null)",
+    put: "if (false)",
+    killedBy: "simulation: listed",
+  },
+  {
+    says: "what expired is never taken over",
+    file: "src/commands/queue.js",
+    find: "const candidates = itemsOf([ready, affine, due, expired, further]);",
+    put: "const candidates = itemsOf([ready, affine, due]);",
+    killedBy: "simulation: starved",
+  },
+  {
+    says: "the last comes first",
+    file: "src/commands/queue.js",
+    find: ": ranks < 0;",
+    put: ": ranks > 0;",
+    killedBy: "simulation: order",
+  },
+  {
+    says: "a runner is given what it excludes",
+    file: "src/commands/queue.js",
+    find: "if (left.has(item.runId))",
+    put: "if (left.has(item.runId) && !exclude.includes(item.runId))",
+    killedBy: "simulation: order",
+  },
+  {
+    says: "affinity counts for nothing",
+    file: "src/commands/queue.js",
+    find: "rank - affinityMs : rank",
+    put: "rank : rank",
+    killedBy: lockstep,
+  },
+  {
+    says: "an item is not there at the very moment at which it comes: `<` for `<=`",
+    file: "src/commands/queue.js",
+    find: 'index: "later", range: { lte: at }',
+    put: 'index: "later", range: { lt: at }',
+    killedBy: lockstep,
+  },
+  {
+    says: "a time that was asked for during a claim is lost when its holder parks",
+    file: "projections/queue.js",
+    find: 'letGo(there, "parked", earliest(availableAt, there.wantedAt), at)',
+    put: 'letGo(there, "parked", availableAt, at)',
+    killedBy: lockstep,
+  },
+  {
+    says: "a reducer reads the clock",
+    file: "projections/queue.js",
+    find: "createdAt: at,",
+    put: "createdAt: Date.now(),",
+    killedBy: "projection: no clock, randomness or environment is read",
+  },
+  {
+    says: "a worker completes what no handler had",
+    file: "src/api/running-job.js",
+    find: "if (this.cancel !== null)",
+    put: "if (true)",
+    killedBy: "workers: handled",
+  },
+];
+
+/** The engine. */
+const ofTheEngine: readonly Omit<Defect, "id">[] = [
+  {
+    says: "the second command of a batch does not find what the first one did",
+    file: "src/engine/projector/table-batch.js",
+    find: "const moves = this.ranges.has(table) ? this.moveInRanges(table, key, held.document) : null;",
+    put: "const moves = null;",
     killedBy: "commands: a batch leaves the same bytes and answers as its commands one by one",
   },
   {
-    id: "D06",
-    says: "a document is left by a transaction that was rolled back: a document without its entry",
+    says: "a place that is remembered of an index stays when its document leaves it",
+    file: "src/engine/projector/ranges.js",
+    find: "this.places.splice(this.countBelow(before), 1);",
+    put: "",
+    killedBy: lockstep,
+  },
+  {
+    says: "a document that comes into a range of an index that is remembered is not found there",
+    file: "src/engine/projector/ranges.js",
+    find: "this.places.splice(this.countBelow(at), 0, { at, key });",
+    put: "",
+    killedBy: lockstep,
+  },
+  {
+    says: "the second command of a batch reads what was there before the first",
+    file: "src/engine/projector/table-batch.js",
+    find: "return this.changed.get(table, key) ?? this.read.get(table, key) ?? this.start.cache.get(table, key);",
+    put: "return this.read.get(table, key) ?? this.start.cache.get(table, key) ?? this.changed.get(table, key);",
+    killedBy: "simulation: receipts",
+  },
+  {
+    says: "the second command of a list does not see the first",
+    file: "src/engine/projector/table-tx.js",
+    find: "const held = this.peek(table, key);",
+    put: "const held = this.batch.peek(table, key);",
+    killedBy: lockstep,
+  },
+  {
+    says: "the fence is looked at before the first command of a list alone",
+    file: "src/engine/queued-commands.js",
+    find: "const fenced = fence === null ? null",
+    put: "const fenced = fence === null || index > 0 ? null",
+    killedBy: lockstep,
+  },
+  {
+    says: "a refused list leaves a mark: its documents are kept before it is decided",
+    file: "src/engine/projector/table-tx.js",
+    find: "this.changes.set(table, key, { document: after, seq: event.position });",
+    put: "{ this.changes.set(table, key, { document: after, seq: event.position }); this.batch.keep(this.changes, this.stops); }",
+    killedBy: "verify: E_PROJECTION",
+  },
+  {
+    says: "of several events of one command the first alone is folded",
+    file: "src/engine/projector/table-tx.js",
+    find: "for (const event of events)",
+    put: "for (const event of events.slice(0, 1))",
+    killedBy: "verify: E_PROJECTION",
+  },
+  {
+    says: "the mark says that tables are folded further than they are",
+    file: "src/engine/projector/table-batch.js",
+    find: "this.mark = { position: last.seq, entryId: last.id,",
+    put: "this.mark = { position: last.seq + 1, entryId: last.id,",
+    killedBy: "verify: E_PROJECTION",
+  },
+  {
+    says: "a receipt is written beside the tx of what it says",
+    file: "src/engine/queued-commands.js",
+    find: "return onceKnown(this.record(batch, tx, this.receipt, outcome), () => ({",
+    put: "const first = this.accept(batch, tx, outcome); const own = batch.open(); return onceKnown(this.record(batch, own, this.receipt, outcome), () => (own.seal(), { staged: first })); onceKnown(null, () => ({",
+    killedBy: "simulation: receipts",
+  },
+  {
+    says: "nobody looks for a receipt: what is sent again happens again",
+    file: "src/engine/call-receipt.js",
+    find: "if (place === null)",
+    put: "if (true)",
+    killedBy: "verify: E_COMMAND_CONFLICT",
+  },
+  {
+    says: "an id is answered whatever it asks this time",
+    file: "src/engine/receipts.js",
+    find: 'if (salt === "erased" || fingerprint(text, salt) === receipt.fingerprint)',
+    put: "if (true)",
+    killedBy: "simulation: model",
+  },
+  {
+    says: "a refusal for the moment is kept for good",
+    file: "src/engine/queued-commands.js",
+    find: "this.receipt === null || refused.transient ? undefined",
+    put: "this.receipt === null ? undefined",
+    killedBy: lockstep,
+  },
+  {
+    says: "a receipt is written under the fence of its call",
+    file: "src/engine/call-receipt.js",
+    find: "const labels = { ...this.call.labels, fence: undefined };",
+    put: "const labels = { ...this.call.labels };",
+    killedBy: "verify: E_FENCE",
+  },
+  {
+    says: "decided again, a command mints other ids and salts",
+    file: "src/engine/queued-commands.js",
+    find: "const mint = new Mint(this.call.seed, index);",
+    put: "const mint = new Mint(Buffer.from(String(process.hrtime.bigint())), index);",
+    killedBy: "commands: decided again after a conflict it leaves the same bytes and answers",
+  },
+  {
+    says: "who was refused for what its batch had staged is told so, though the commit failed",
+    file: "src/engine/writer.js",
+    find: "return staged < 0 || index < staged ? outcome",
+    put: "return true ? outcome",
+    killedBy: "simulation: model",
+  },
+  {
+    says: "a commit whose answer was lost is looked up by its first entry, with which others may begin too",
+    file: "src/engine/writer.js",
+    find: "const last = batch?.entries.at(-1);",
+    put: "const last = batch?.entries[0];",
+    killedBy: "simulation: acknowledged",
+  },
+  {
+    says: "callers are told before the commit",
+    file: "src/engine/writer.js",
+    find: "outcomes.push({ queued, ...(deciding instanceof Promise ? await deciding : deciding) });",
+    put: 'const known = await deciding; outcomes.push({ queued, ...known }); if ("staged" in known) known.staged.answer();',
+    killedBy: "simulation: acknowledged",
+  },
+  {
+    says: "a commit whose answer was lost is made again",
+    file: "src/engine/writer.js",
+    find: "if (stored?.id !== last.id)",
+    put: "if (true)",
+    killedBy: "simulation: refused",
+  },
+  {
+    says: "engine time goes back with the clock",
+    file: "src/engine/time.js",
+    find: "const at = Math.max(clock, going);",
+    put: "const at = clock;",
+    killedBy: "simulation: time",
+  },
+  {
+    says: "engine time stands still while a clock is behind",
+    file: "src/engine/time.js",
+    find: "const going = previous.at + elapsed;",
+    put: "const going = previous.at;",
+    killedBy: lockstep,
+  },
+  {
+    says: "the time of what another process wrote is not looked at",
+    file: "src/engine/writer.js",
+    find: "if (head.id !== this.timeOf) {",
+    put: "if (this.timeOf === null) {",
+    killedBy: "simulation: time",
+  },
+];
+
+/** The stores. */
+const ofStores: readonly Omit<Defect, "id">[] = [
+  {
+    says: "a transaction that was rolled back leaves its documents, without their entries",
     file: "src/store/memory/transaction.js",
     find: "this.host.end(committed ? this.reach() : before);",
     put: "this.host.end(committed ? this.reach() : { ...before, documents: this.documentState });",
     killedBy: "memory: documents, mark and entries of one transaction are there together",
   },
+  {
+    says: "a transaction that was rolled back leaves its entries",
+    file: "src/store/memory/transaction.js",
+    find: "rows.cut(before);",
+    put: ";",
+    killedBy: "memory: what was rolled back never was: entries, streams, types and contents",
+  },
+  {
+    says: "a document stays in an index where it no longer belongs, in memory",
+    file: "src/store/memory/documents.js",
+    find: "const left = from === null ? map : without(map, from);",
+    put: "const left = map;",
+    killedBy: "memory: a document is in the indexes that it says, and stays where nothing is said",
+  },
+  {
+    says: "the column of an index that a document leaves is not updated, in a file",
+    file: "src/store/sqlite/documents.js",
+    find: "if (value === undefined)",
+    put: "if (value === undefined || (value === null && indexes.includes(undefined)))",
+    killedBy: "sqlite: a document is in the indexes that it says, and stays where nothing is said",
+  },
+  {
+    says: "the mark in a file is further than the documents",
+    file: "src/store/sqlite/transaction.js",
+    find: "putFolded.run(position, entryId,",
+    put: "putFolded.run(position + 1, entryId,",
+    killedBy: "sqlite: the mark of what is folded is one, and belongs to its transaction",
+  },
 ];
+
+/** All of them; the letter of an id says where. */
+export const defects: readonly Defect[] = [
+  ...numbered("C", ofClaims),
+  ...numbered("Q", ofTheQueue),
+  ...numbered("E", ofTheEngine),
+  ...numbered("S", ofStores),
+];
+
+function numbered(letter: string, some: readonly Omit<Defect, "id">[]): readonly Defect[] {
+  return some.map((defect, index) => ({ id: `D${letter}${String(index + 1).padStart(2, "0")}`, ...defect }));
+}

@@ -75,6 +75,7 @@ class Simulation {
     const { world } = this;
     await world.wake();
     world.isStormy = true;
+    await this.first();
     while (this.attempts.length < this.callsMax) {
       await world.happen();
       await this.round();
@@ -86,12 +87,25 @@ class Simulation {
     return this.judge(open);
   }
 
+  /** All processes at once are the first to use an area: what they write begins with the same entry. */
+  private async first(): Promise<void> {
+    await this.stretch(() => {
+      for (const process of this.world.alive)
+        this.steps.begin(async () => {
+          const call = one({ type: "enqueue", runId: `first-${process.number}` }, null);
+          await this.attempt(process, process.workers[0]!, call);
+        });
+    });
+  }
+
   /** Some calls at once. */
   private async round(): Promise<void> {
     const { draw, world } = this;
+    // What one process is asked at once shares a commit, and its fate.
+    const alone = draw.chance(0.3) ? draw.one(world.alive) : null;
     await this.stretch(() => {
       for (let count = draw.one([1, 1, 2, 3, 4, 8]); count > 0; count--) {
-        const process = draw.one(world.alive);
+        const process = alone ?? draw.one(world.alive);
         this.steps.begin(() => this.ask(process, draw.one(process.workers)));
       }
     });

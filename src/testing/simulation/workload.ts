@@ -16,7 +16,7 @@ export interface Worker {
 /** What kinds of things are asked for, and how often. */
 const wishes = {
   enqueue: 16,
-  enqueueChild: 4,
+  enqueueChild: 6,
   enqueueOwned: 4,
   enqueueAgain: 5,
   claimNext: 24,
@@ -31,7 +31,7 @@ const wishes = {
   sendOther: 2,
 };
 
-const holds = { renew: 8, complete: 6, park: 6, release: 3, requeue: 7, append: 4 };
+const holds = { renew: 8, complete: 6, park: 6, release: 4, requeue: 7, append: 4 };
 
 const leases: readonly number[] = [1, 1_000, 5_000, 30_000, 600_000, 3_600_000];
 
@@ -219,8 +219,11 @@ export class Workload {
 
   /** One that has, or had, a continuation, or any. */
   private someParent(): string {
+    const { draw } = this;
+    const freed = this.released.flatMap((runId) => this.parents.get(runId) ?? []).slice(-2);
+    if (freed.length > 0 && draw.chance(0.4)) return draw.one(freed);
     const parents = [...this.parents.values()].slice(-4);
-    return parents.length > 0 && this.draw.chance(0.4) ? this.draw.one(parents) : this.someRun();
+    return parents.length > 0 && draw.chance(0.4) ? draw.one(parents) : this.someRun();
   }
 
   private claim(holder: string): WishedClaim {

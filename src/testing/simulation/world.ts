@@ -35,6 +35,9 @@ export class World {
   /** Do faults strike, and does time pass inside of calls? */
   isStormy = false;
   private readonly draw: Draw;
+  /** How often the first commits get no answer. */
+  private readonly early: number;
+  private commits = 0;
   private readonly skews: readonly number[];
   private readonly observer: Store;
   private readonly closing: (() => Promise<void> | void)[] = [];
@@ -43,6 +46,7 @@ export class World {
     this.kind = kind;
     this.draw = draw;
     this.skews = draw.one(skews);
+    this.early = draw.one([0, 0.4]);
     this.observer = stores.observer;
     this.closing.push(...stores.closing);
     const rates = weathers[draw.weighed({ calm: 1, rough: 3, stormy: 2 })]!;
@@ -158,6 +162,8 @@ export class World {
     return (point) => {
       if (!this.isStormy) return null;
       if (draw.chance(0.01)) this.now += draw.one([1, 50, 2_000, 40_000]);
+      // While areas are new, processes write the same first entry: whose commit is it that is found?
+      if (point.step === "commit" && this.commits++ < 8 && draw.chance(this.early)) return "lostReply";
       return faults(point);
     };
   }
