@@ -40,7 +40,9 @@ export class Claims {
       const item = results[0] as Told<ClaimedItem> | null; // as the command answers
       if (item === null) return { claimed: null, vain: { position, at } };
       const { incarnation, generation } = item;
-      return { claimed: { item, fence: { key: queueStream(item.runId), incarnation, generation, token }, since } };
+      // The handler has it too, and what it does to it must not be done to the claim.
+      const fence = Object.freeze({ key: queueStream(item.runId), incarnation, generation, token });
+      return { claimed: { item: Object.freeze(item), fence, since } };
     } catch (error) {
       reports.tell(error, "claim");
       if (isInDoubt(error)) await this.giveBack(token, since);
