@@ -5,6 +5,7 @@ import type { TestSpecification } from "vitest/node";
 
 const longest: readonly string[] = [
   "test/processes/queue-eight.test.ts",
+  "test/defects/defects.test.ts",
   "test/processes/verify-workers.test.ts",
   "test/processes/crash.test.ts",
   "test/forensic/properties.test.ts",

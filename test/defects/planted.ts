@@ -1,7 +1,7 @@
 /** A built library with a defect in it: a copy of `dist` in which one place of one file is another. */
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runChild } from "../processes/child.js";
 import type { Defect } from "./defects.js";
@@ -11,26 +11,35 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 /** What a checker said of it. `crashed`: it came to no verdict, which shows nothing. */
 export type Verdict = "red" | "green" | "crashed";
 
-/** Copies the built library into an empty folder, with a defect, or without. Answers where it stands. */
-export function plant(folder: string, defect: Pick<Defect, "file" | "find" | "put"> | null): string {
-  const dist = join(folder, "dist");
-  mkdirSync(folder, { recursive: true });
-  cpSync(join(root, "dist"), dist, { recursive: true, filter: (path) => !/\.(d\.ts|map)$/.test(path) });
-  cpSync(join(root, "package.json"), join(folder, "package.json"));
-  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
-  if (defect === null) return dist;
-  const { file, find, put } = defect;
-  const text = readFileSync(join(dist, file), "utf8");
+/** Makes a built library with a defect, or without, in a new folder. What is the same is linked. Answers where it stands. */
+export function plant(folder: string, { file, find, put }: Pick<Defect, "file" | "find" | "put">): string {
+  const text = readFileSync(join(root, "dist", file), "utf8");
   const count = text.split(find).length - 1;
   if (count !== 1)
     throw new Error(
       `the table of defects is stale: ${JSON.stringify(find)} must stand once in ${file}, found ${count}`,
     );
+  const dist = join(folder, "dist");
+  for (const each of readdirSync(join(root, "dist"), { recursive: true, encoding: "utf8" })) {
+    if (!each.endsWith(".js")) continue;
+    mkdirSync(dirname(join(dist, each)), { recursive: true });
+    if (each !== join(file)) linkOrCopy(join(root, "dist", each), join(dist, each));
+  }
   writeFileSync(
     join(dist, file),
     text.replace(find, () => put),
   );
+  copyFileSync(join(root, "package.json"), join(folder, "package.json"));
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   return dist;
+}
+
+function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch {
+    copyFileSync(from, to); // the temporary folder is on another disk
+  }
 }
 
 let free = Math.max(2, availableParallelism());

@@ -10,9 +10,9 @@ import { runSeed, storeNames } from "../engine/fixture.js";
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
 const runs = Number(process.env["RUNLEDGER_RUNS"] ?? (long ? 10_000 : 30));
 
-/** Each of them finds something in an engine without the repair: 175 and 396 a commit that is taken for that of another process,
- *  231 and 254 a refusal because of what was never written. */
-const pinned = [175, 231, 254, 396];
+/** Each of them finds something in an engine without the repair: 22 and 25 a commit that is taken for that of another process, 73
+ *  and 123 a refusal because of what was never written. Both mistakes stand in the table of `test/defects` too. */
+const pinned = [22, 25, 73, 123];
 
 test(
   "every seed of this run leaves a ledger that its callers were told the truth about",
