@@ -153,7 +153,8 @@ export class Queue {
   }
 
   /** Lets go of an item, which others may claim from `availableAt` on: by default at once, null for not before somebody asks
-   *  for it with `requeue`; what somebody asks to be ended is claimable at once in any case, so that its next holder ends it. The last holder may do so after its claim has expired, until somebody reclaims. */
+   *  for it with `requeue`; what somebody asks to be ended is claimable at once in any case, so that its next holder ends it.
+   *  The last holder may do so after its claim has expired, until somebody reclaims. */
   async park(fence: Fence, wish: LetGoOptions = {}, options: ExecuteOptions = {}): Promise<Executed> {
     checkMembers(wish, "options", ["availableAt", "reason"]);
     const { availableAt: at, reason } = wish;

@@ -9,6 +9,7 @@ import type { Fence } from "../kernel/claim.js";
 import { pause } from "../kernel/clock.js";
 import type { Clock, Scheduled } from "../kernel/clock.js";
 import type { LedgerError } from "../kernel/errors.js";
+import { endsUnderFence } from "../journal/claim-facts.js";
 import type { Renewed } from "../commands/queue.js";
 import type { Engine } from "../engine/engine.js";
 import type { Queue } from "./queue.js";
@@ -32,14 +33,6 @@ export interface ClaimHolder {
   lost(error: LedgerError): void;
   cancelled(cancel: NonNullable<Renewed["cancel"]>): void;
 }
-
-const settling: ReadonlySet<string> = new Set([
-  "queue.parked",
-  "queue.completed",
-  "queue.released",
-  "queue.requeued",
-  "queue.died",
-]);
 
 export class WorkerClaim {
   readonly runId: string;
@@ -154,7 +147,7 @@ export class WorkerClaim {
       for await (const { type, fence } of this.source.engine.readStream(key, { direction: "backward" })) {
         if (fence?.[1] !== incarnation || fence[2] > generation) continue;
         if (fence[2] < generation) break;
-        if (settling.has(type)) return true;
+        if (endsUnderFence(type)) return true;
       }
       return false;
     } catch (error) {

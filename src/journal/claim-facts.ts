@@ -40,6 +40,12 @@ export const claimFacts: ReadonlyMap<string, ClaimFact> = new Map<string, ClaimF
   ["queue.cancelRequested", "endedUnlessLive"],
 ]);
 
+/** Does an event of this type, under a fence, end the claim of that fence? */
+export function endsUnderFence(type: string): boolean {
+  const fact = claimFacts.get(type);
+  return fact === "ended" || fact === "endedLate" || fact === "endedWhenExpired";
+}
+
 const members = ["holder", "generation", "tokenHash", "expiresAt", "superseded"];
 
 /** Reads the claim that an event says. */
