@@ -176,15 +176,18 @@ class Simulation {
     }
   }
 
-  private async list({ ledger, number }: Process): Promise<void> {
-    if (ledger === null) return;
+  /** Null: nothing was listed, or something was written meanwhile. */
+  private async list({ ledger, number }: Process): Promise<Listing | null> {
+    if (ledger === null) return null;
     const position = await this.world.head();
     try {
       const { items } = await ledger.queue.list({ limit: 1_000 });
-      if (position !== (await this.world.head())) return;
-      this.listings.push({ position, by: `p${number}`, items: items.map(({ input: _, ...item }) => item) });
+      if (position !== (await this.world.head())) return null;
+      const listing = { position, by: `p${number}`, items: items.map(({ input: _, ...item }) => item) };
+      this.listings.push(listing);
+      return listing;
     } catch {
-      // Bad luck: nothing was listed.
+      return null; // bad luck
     }
   }
 
@@ -207,8 +210,9 @@ class Simulation {
     const { draw, world } = this;
     for (let tries = 0; tries < drainTriesMax; tries++) {
       const process = draw.one(world.processes);
-      await this.list(process);
-      const open = openOf(this.listings.at(-1));
+      const listing = await this.list(process);
+      if (listing === null) continue;
+      const open = openOf(listing);
       if (open.length === 0) return [];
       const [forgotten] = open.filter(({ claim, availableAt }) => claim === null && availableAt === null);
       const worker: Worker = { name: "drainer", held: [] };

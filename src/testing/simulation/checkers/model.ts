@@ -76,10 +76,11 @@ class Replay {
     return isRefusal ? [at, this.evidence.entries[first - 1]!.at] : [at];
   }
 
-  /** A refusal that left nothing but its record does not say whose it was. */
+  /** A refusal that left nothing but its record does not say whose it was. Of several that asked the same it is one that was
+   *  answered so, or that heard nothing. */
   private whoWasRefused(event: JournalEntry, first: number, moments: readonly number[]): Attempt | undefined {
     const { key, generation, command } = event.data;
-    return this.evidence.attempts.find(
+    const asked = this.evidence.attempts.filter(
       (attempt) =>
         !this.explained.has(attempt) &&
         attempt.from < first &&
@@ -88,8 +89,22 @@ class Replay {
         attempt.call.fence?.generation === generation &&
         attempt.call.wishes.some((wish) => commandName(wish) === command) &&
         attempt.told?.type !== "accepted" &&
-        moments.some((at) => eventsDiffer([event], this.model.ask(attempt.call, at), attempt.call.fence) === null),
+        this.foretell(event, attempt, moments).length > 0,
     );
+    const answered = asked.find((attempt) => {
+      const { told } = attempt;
+      return this.foretell(event, attempt, moments).some(
+        (foretold) => told === null || told.type === "failed" || answerDiffers(told, foretold) === null,
+      );
+    });
+    return answered ?? asked[0];
+  }
+
+  /** What becomes of a call at those of these moments at which it leaves this event. */
+  private foretell(event: JournalEntry, { call }: Attempt, moments: readonly number[]): Foretold[] {
+    return moments
+      .map((at) => this.model.ask(call, at))
+      .filter((foretold) => eventsDiffer([event], foretold, call.fence) === null);
   }
 
   /** Who wrote nothing may have been answered behind this entry. */
