@@ -83,7 +83,8 @@ export interface QueueListOptions {
 }
 
 const leaseMsDefault = 30_000;
-const statuses: readonly QueueEntry["status"][] = ["queued", "claimed", "parked", "done", "dead"];
+/** Of what is listed. */
+export const queueStatuses: readonly QueueEntry["status"][] = ["queued", "claimed", "parked", "done", "dead"];
 
 /** The run queue, as `ledger.queue`. What is refused is thrown as a `LedgerError`, and what a claim's holder writes is refused
  *  with `FENCED` once it has lost it. @public */
@@ -212,8 +213,8 @@ export class Queue {
   }> {
     checkMembers(options, "options", ["status", "after", "limit"]);
     const { status, after, limit } = options;
-    if (status !== undefined && !statuses.includes(status))
-      throw invalid("options.status", `one of ${statuses.join(", ")}`, status);
+    if (status !== undefined && !queueStatuses.includes(status))
+      throw invalid("options.status", `one of ${queueStatuses.join(", ")}`, status);
     const { documents, next } = await this.engine.projection(queue).find({
       ...(status === undefined ? { index: "created" } : { index: "status", prefix: [status] }),
       ...(after !== undefined && { after }),

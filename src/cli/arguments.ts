@@ -1,6 +1,7 @@
 /** What all verbs share of the command line: common options and the checks of single arguments. */
 import { LedgerError } from "../index.js";
 import { mayBeKey } from "../engine/keys.js";
+import { listLimitDefault } from "../kernel/limits.js";
 import { UsageError } from "./exit.js";
 import { parseIsoTime } from "./selector.js";
 import type { Terminal } from "./terminal.js";
@@ -23,6 +24,15 @@ export interface CommonOptions {
 export const ledgerOption = ["--ledger <file>", "the ledger (default: $RUNLEDGER, or ./state.ledger)"] as const;
 export const jsonOption = ["--json", "one JSON object a line, with stable keys"] as const;
 
+/** How many rows a list shows. */
+export function limitOption(noun: string): [flags: string, says: string, parse: (text: string) => number] {
+  return [
+    "--limit <count>",
+    `at most so many ${noun} (default: ${listLimitDefault})`,
+    wholeNumber("--limit", 1, Number.MAX_SAFE_INTEGER),
+  ];
+}
+
 /** A whole number within bounds. */
 export function wholeNumber(name: string, min: number, max: number): (text: string) => number {
   return (text) => {
@@ -30,6 +40,15 @@ export function wholeNumber(name: string, min: number, max: number): (text: stri
     if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
     const bound = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
     throw new UsageError(`${name} must be a whole number ${bound}, found ${JSON.stringify(text)}`);
+  };
+}
+
+/** One of a few words. */
+export function oneOf<Word extends string>(name: string, words: readonly Word[]): (text: string) => Word {
+  return (text) => {
+    const word = words.find((each) => each === text);
+    if (word !== undefined) return word;
+    throw new UsageError(`${name} must be one of ${words.join(", ")}, found ${JSON.stringify(text)}`);
   };
 }
 

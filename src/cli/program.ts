@@ -20,6 +20,7 @@ import { addLog } from "./verbs/log.js";
 import { addProve } from "./verbs/prove.js";
 import { addShow } from "./verbs/show.js";
 import { addState } from "./verbs/state.js";
+import { addQueue } from "./verbs/queue.js";
 import { addStatus } from "./verbs/status.js";
 import { addTail } from "./verbs/tail.js";
 import { addVerify } from "./verbs/verify.js";
@@ -78,6 +79,7 @@ function buildProgram(line: CommandLine): Command {
   addShow(program, line);
   addCat(program, line);
   addState(program, line);
+  addQueue(program, line);
   addStatus(program, line);
   addVerify(program, line);
   addForkCheck(program, line);

@@ -87,7 +87,7 @@ export type ClaimOutcome =
   | { readonly type: "held"; readonly holder: string; readonly expiresAt: number };
 
 /** Is it owned at that moment? */
-export function isLive(claim: Claim | null, at: number): boolean {
+export function isLive(claim: Pick<Claim, "expiresAt"> | null, at: number): boolean {
   return claim !== null && claim.expiresAt > at;
 }
 

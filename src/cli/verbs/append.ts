@@ -31,7 +31,7 @@ A line is one JSON object, the event's data. With --content it is any JSON value
 in canonical form, erasable: the data is then {"line": <reference>}. Blank lines are skipped. A line that is not JSON, is
 not well-formed UTF-8, starts with a byte order mark, names a member twice or is refused by the ledger stops the command
 with its number: every line before it is kept, none after it. Each batch is atomic. Numbers are those of JavaScript.
-The ledger is created when there is none. An interrupt waits for the batch on its way and says what was kept.
+The ledger is created when there is none. An interrupt waits for the batch on its way, says what was kept, and ends with 130.
 
 Examples:
   runledger append --stream log/web < access.jsonl

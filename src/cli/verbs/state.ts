@@ -1,14 +1,14 @@
 /** `runledger state`: documents of a projection, as of now or of any event. */
 import type { Command } from "commander";
 import { builtInProjections } from "../../../projections/built-in.js";
-import type { AnyProjection, FindQuery, FoundDocuments } from "../../../projections/define-projection.js";
+import type { AnyProjection, FindQuery } from "../../../projections/define-projection.js";
 import type { IndexTuple } from "../../../projections/index-key.js";
 import { parseQuery } from "../../../projections/query.js";
 import { LedgerError } from "../../index.js";
 import type { Ledger, ProjectionReader } from "../../index.js";
 import { parseKey } from "../../kernel/names.js";
-import { listLimitDefault, listLimitMax } from "../../kernel/limits.js";
-import { checked, jsonOption, ledgerOption, wholeNumber } from "../arguments.js";
+import { listLimitDefault } from "../../kernel/limits.js";
+import { checked, jsonOption, ledgerOption, limitOption } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
 import { defineOption, loadDefinitions } from "../definitions.js";
 import type { DefineOptions, Definitions } from "../definitions.js";
@@ -16,7 +16,7 @@ import { escapeJson, escapeText } from "../escape.js";
 import { cutText } from "../event-view.js";
 import { UsageError } from "../exit.js";
 import { ledgerFile, withLedger, withRawReader } from "../open.js";
-import { Positions } from "../resolve.js";
+import { foundDocuments, readsOf } from "../read-documents.js";
 import { parseSelector } from "../selector.js";
 import type { Selector } from "../selector.js";
 import { findTable, storedDocuments } from "../stored-documents.js";
@@ -54,11 +54,7 @@ export function addState(program: Command, line: CommandLine): void {
     .option("--at <selector>", "as of this event; see runledger --help", parseSelector)
     .option("--index <name>", "in the order of this index, those that are in it")
     .option("--prefix <json>", "with --index: what the first elements must be, a JSON list", parsePrefix)
-    .option(
-      "--limit <count>",
-      `at most so many documents (default: ${listLimitDefault})`,
-      wholeNumber("--limit", 1, Number.MAX_SAFE_INTEGER),
-    )
+    .option(...limitOption("documents"))
     .option(...jsonOption)
     .addHelpText("after", moreHelp)
     .action((projection: string, key: string | undefined, options: StateOptions) =>
@@ -115,7 +111,7 @@ async function state(line: CommandLine, wanted: string, key: string | null, opti
   const { events } = definitions;
   const projections = builtInProjections.includes(known) ? [] : [known];
   const run = async (ledger: Ledger): Promise<void> => {
-    const { reader, position } = await readsOf(ledger, known, options.at);
+    const { reader, position } = await readsOf<object>(ledger, known, options.at);
     await show(line, key, options, {
       name,
       version: known.version,
@@ -165,27 +161,6 @@ function checkQuery(projection: AnyProjection, query: FindQuery): void {
   }
 }
 
-/** Where documents are read, and as of when. */
-interface Reads {
-  readonly position: number;
-  readonly reader: ProjectionReader<object>;
-}
-
-/** From the table where that is current, else by folding. */
-async function readsOf(ledger: Ledger, projection: AnyProjection, at: Selector | undefined): Promise<Reads> {
-  const positions = await Positions.of(ledger);
-  const position = at === undefined ? positions.size - 1 : await positions.find(at);
-  if (at === undefined)
-    try {
-      const reader = ledger.projection(projection.name);
-      await reader.find({ limit: 1 });
-      return { position, reader };
-    } catch (error) {
-      if (!(error instanceof LedgerError) || error.code !== "NOT_READY") throw error;
-    }
-  return { position, reader: (await ledger.at(position)).projection(projection.name) };
-}
-
 async function* documentsOf(
   reader: ProjectionReader<object>,
   key: string | null,
@@ -197,16 +172,7 @@ async function* documentsOf(
     if (document !== null) yield { key, document };
     return;
   }
-  for (let after: string | null = null; ;) {
-    const page: FoundDocuments<object> = await reader.find({
-      ...query,
-      limit: Math.min(count, listLimitMax),
-      ...(after === null ? {} : { after }),
-    });
-    yield* page.documents;
-    if (page.next === null) return;
-    after = page.next;
-  }
+  yield* foundDocuments(reader, query, count);
 }
 
 async function show(

@@ -31,8 +31,8 @@ interface TailOptions extends CommonOptions, DefineOptions {
 const linesDefault = 10;
 
 const moreHelp = `
-Shows the last events, then each one as it is appended, by any process, until it is interrupted. The journal's own events,
-receipts and refusals are shown when --stream, --kind or --type asks for them.
+Shows the last events, then each one as it is appended, by any process, until it is interrupted and ends with 130 (143 when
+asked to terminate). The journal's own events, receipts and refusals are shown when --stream, --kind or --type asks for them.
 
 With --consumer it goes on where the consumer of that name was: what it was shown and asked to go on from does not come
 again, what was shown last before it ended may. A new consumer begins at --from, or at the start; with --reset a known one
