@@ -1,12 +1,8 @@
 import { content, openLedger } from "runledger";
 
 const ledger = await openLedger("./state.ledger");
-
-const placed = await ledger.append(
-  "order/7",
-  [{ type: "order.placed", data: { total: 42, note: content("ring twice") } }],
-  { expected: "none" },
-);
+const order = { type: "order.placed", data: { total: 42, note: content("ring twice") } };
+const placed = await ledger.append("order/7", [order], { expected: "none" });
 await ledger.append("order/7", [{ type: "order.paid", data: { by: "card" } }], { expected: placed.revision });
 
 for await (const event of ledger.readStream("order/7")) {

@@ -9,13 +9,15 @@ import { directory } from "../engine/fixture.js";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 const readme = read("README.md");
+const guide = read("GUIDE.md");
 const projections = read("projections/README.md");
 
 /** Every block of code in a document: its language and its text. */
 const blocksOf = (text: string): readonly (readonly [string, string])[] =>
   [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, language = "", code = ""]) => [language, code]);
 
-const [, importing, working, checkpoints, , , proving] = blocksOf(readme).map(([, code]) => code);
+const [, working] = blocksOf(readme).map(([, code]) => code);
+const [, , proving, , checkpoints, importing] = blocksOf(guide).map(([, code]) => code);
 const main = `"${process.execPath}" "${join(root, "dist/src/cli/main.js")}"`;
 
 function node(example: string, cwd: string): readonly string[] {
@@ -43,13 +45,16 @@ function bash(code: string | undefined, cwd: string, env: Readonly<Record<string
 test("every block of code is an example file, or commands that are run here", () => {
   expect(blocksOf(readme)).toEqual([
     ["js", read("test/examples/first-ledger.mjs")],
-    ["sh", expect.stringContaining("npx runledger append")],
     ["sh", expect.stringContaining("npm ci")],
-    ["sh", expect.stringContaining("runledger keygen")],
+    ["text", expect.stringContaining("one SQLite file")],
+  ]);
+  expect(blocksOf(guide)).toEqual([
     ["js", read("test/examples/shop.mjs")],
     ["js", read("test/examples/shop-day.mjs")],
     ["sh", expect.stringContaining("runledger state")],
     ["js", read("test/examples/worker.mjs")],
+    ["sh", expect.stringContaining("runledger keygen")],
+    ["sh", expect.stringContaining("npx runledger append")],
   ]);
   expect(blocksOf(projections)).toEqual([
     ["ts", read("test/examples/invoices.ts")],
@@ -68,7 +73,7 @@ test("the README's example does what it says", () => {
   expect(existsSync(join(folder, "state.ledger-wal"))).toBe(false);
 });
 
-test("the README's commands make a journal of any lines", { timeout: 60_000 }, () => {
+test("the guide's commands make a journal of any lines", { timeout: 60_000 }, () => {
   const folder = directory();
   writeFileSync(join(folder, "lines.jsonl"), '{"amount":1}\n{"amount":2}\n');
 
@@ -84,7 +89,7 @@ test("the README's commands for working on it are scripts, and the demo runs", {
   expect(node("demo.mjs", directory()).join("\n")).toMatch(/verdict +OK/);
 });
 
-test("the README's shop does what it says, and is proved from its own module", { timeout: 60_000 }, () => {
+test("the guide's shop does what it says, and is proved from its own module", { timeout: 60_000 }, () => {
   const folder = directory();
   symlinkSync(join(root, "test/examples/shop.mjs"), join(folder, "shop.mjs"));
 
@@ -100,7 +105,7 @@ test("the README's shop does what it says, and is proved from its own module", {
   expect(said).toMatch(/\{\n {2}"total": 42,\n {2}"paid": false\n\}\n$/);
 });
 
-test("the README's worker does what it says", () => {
+test("the guide's worker does what it says", () => {
   expect(node("worker.mjs", directory())).toEqual(["done 1"]);
 });
 
@@ -111,7 +116,7 @@ test("the invoices of projections/README.md are folded alike by the ledger and b
   expect(digests[0]).toEqual(digests[1]);
 });
 
-test("the README's commands for checkpoints and proofs do what they say", { timeout: 60_000 }, () => {
+test("the guide's commands for checkpoints and proofs do what they say", { timeout: 60_000 }, () => {
   const [cwd, KEYS] = [directory(), directory()];
   const said = bash(checkpoints, cwd, { KEYS });
 
@@ -121,9 +126,19 @@ test("the README's commands for checkpoints and proofs do what they say", { time
   expect(said).toMatch(/(\n— example\.com\/audit \S+){2}\n$/);
 });
 
-test("every document that another names is there", () => {
-  for (const [, path = ""] of readme.matchAll(/\]\(([^)#:]+)\)/g))
-    expect([path, existsSync(join(root, path))]).toEqual([path, true]);
+test("what the README and the guide point to is there", () => {
+  const headings = (text: string): readonly string[] =>
+    [...text.matchAll(/^##+ (.*)$/gm)].map(([, heading = ""]) => heading.toLowerCase().replaceAll(" ", "-"));
+  for (const [own, text] of [
+    ["README.md", readme],
+    ["GUIDE.md", guide],
+  ] as const)
+    for (const [, path = "", , heading] of text.matchAll(/\]\(([^)#:]*)(#([^)]+))?\)/g)) {
+      const file = path === "" ? own : path;
+      expect([path, existsSync(join(root, file))]).toEqual([path, true]);
+      if (heading !== undefined)
+        expect([path, headings(read(file))]).toEqual([path, expect.arrayContaining([heading])]);
+    }
 });
 
 test("the engine records the version of its package", () => {
