@@ -2,6 +2,7 @@
 import type { AnyProjection } from "./define-projection.js";
 import { queue } from "./queue.js";
 import { receipts } from "./receipt.js";
+import { sessionCaptures } from "./session-capture.js";
 
 /** Their names are taken. */
-export const builtInProjections: readonly AnyProjection[] = [receipts, queue];
+export const builtInProjections: readonly AnyProjection[] = [receipts, queue, sessionCaptures];

@@ -22,5 +22,7 @@ export type { DocumentPatch } from "./patches.js";
 export { queue } from "./queue.js";
 export type { QueueItem, QueueStatus } from "./queue.js";
 export type { OwnedDocument } from "./owned.js";
+export { sessionCaptures } from "./session-capture.js";
+export type { CaptureStatus, SessionCapture } from "./session-capture.js";
 export { replay } from "./replay.js";
 export type { Replay } from "./replay.js";

@@ -18,6 +18,9 @@ export type {
   Time,
 } from "./api/queue.js";
 export type { HandleJob, Job } from "./api/job.js";
+export { Sessions } from "./api/sessions.js";
+export type { NewSessionRecords, SessionListOptions, SessionRecordInput } from "./api/sessions.js";
+export type { SessionEventsOptions, SessionRecord } from "./api/session-records.js";
 export type { WaitForOptions } from "./api/wait-for.js";
 export { LedgerWorker } from "./api/worker.js";
 export type { WorkerOptions, WorkerQueueOptions, WorkerStopOptions } from "./api/worker-options.js";
@@ -54,10 +57,19 @@ export type {
   RequestCancelInput,
   RequeueInput,
 } from "./commands/queue-input.js";
+export { sessionCommands } from "./commands/session.js";
+export type { CaptureState, SessionCommands } from "./commands/session.js";
+export type {
+  AppendSessionEventsInput,
+  BindSessionInput,
+  FinishSessionInput,
+  NewSessionRecord,
+} from "./commands/session-input.js";
 export { contentSalt } from "./commands/read.js";
 export type { CommandRead, ContentRead, Found, FoundBy, FoundContent, Moment, Stage } from "./commands/read.js";
 export { Content, content, contentDigest } from "./journal/content.js";
 export type { ContentReference, ContentValue } from "./journal/content.js";
+export type { CaptureFailure } from "./journal/events/session.js";
 export { defineEvents } from "./journal/define-events.js";
 export type { AreaOptions, EventDefinition, EventDefinitions, ParsedEventDefinition } from "./journal/define-events.js";
 export type { StandardSchema } from "./journal/schema.js";

@@ -36,6 +36,7 @@ import { parseWorkerOptions } from "./worker-options.js";
 import type { WorkerOptions } from "./worker-options.js";
 import { PastLedger } from "./past-ledger.js";
 import { Queue } from "./queue.js";
+import { Sessions } from "./sessions.js";
 import type { StartRangeWorkers } from "../forensic/ranges.js";
 import type { VerifyOptions, VerifyReport } from "../forensic/verify.js";
 
@@ -53,6 +54,8 @@ const ownVerifyOptionNames = verifyOptionNames.filter((name) => name !== "projec
 export class Ledger {
   /** The run queue: who works on which run. */
   readonly queue: Queue;
+  /** Captures: what runs and their attempts had to say while they ran. */
+  readonly sessions: Sessions;
   private readonly engine: Engine;
   private readonly waits: DocumentWaits;
   private readonly workers = new Set<LedgerWorker>();
@@ -63,6 +66,7 @@ export class Ledger {
   constructor(engine: Engine, startWorkers: ((count: number) => StartRangeWorkers) | null) {
     this.engine = engine;
     this.queue = new Queue(engine);
+    this.sessions = new Sessions(engine);
     this.waits = new DocumentWaits(engine);
     this.startWorkers = startWorkers;
   }

@@ -14,6 +14,8 @@ export type LedgerErrorCode =
   | "IDEMPOTENCY_CONFLICT"
   | "SLOT_TAKEN"
   | "FENCED"
+  | "CAPTURE_CLOSED"
+  | "SEQUENCE_GAP"
   | "OWNER_ACTIVE"
   | "CONTENT_ERASED"
   | "CONTENT_MISSING"

@@ -95,3 +95,13 @@ export const clockStepMsMax: number = 366 * 24 * 60 * 60 * 1000;
 /** The last moment that a `Date` can show, in ms since the epoch. */
 export const timeMsMax: number = 8.64e15;
 export const busyTimeoutMsDefault: number = 5_000;
+
+/** Records of a capture in one entry, and the bytes of its data; a call with more of them becomes several entries of one tx. */
+export const sessionRecordsPerEntryMax: number = 200;
+export const sessionEntryBytesMax: number = 60_000;
+/** Records of one call. */
+export const sessionRecordsPerCallMax: number = 10_000;
+/** One record: its facts and what it holds. */
+export const sessionRecordBytesMax: number = 1024 * 1024;
+/** All records of one call. */
+export const sessionBytesPerCallMax: number = 64 * 1024 * 1024;
