@@ -71,7 +71,7 @@ test("the list of decisions has every page, under its title", () => {
 test("a link from one document to another leads to a file that is there", () => {
   const documents = [
     "README.md",
-    "GUIDE.md",
+    "src/GUIDE.md",
     "CHANGELOG.md",
     "src/ARCHITECTURE.md",
     "src/ERRORS.md",

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { version } from "../../src/kernel/version.js";
@@ -9,7 +9,7 @@ import { directory } from "../engine/fixture.js";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 const readme = read("README.md");
-const guide = read("GUIDE.md");
+const guide = read("src/GUIDE.md");
 const projections = read("projections/README.md");
 
 /** Every block of code in a document: its language and its text. */
@@ -131,10 +131,10 @@ test("what the README and the guide point to is there", () => {
     [...text.matchAll(/^##+ (.*)$/gm)].map(([, heading = ""]) => heading.toLowerCase().replaceAll(" ", "-"));
   for (const [own, text] of [
     ["README.md", readme],
-    ["GUIDE.md", guide],
+    ["src/GUIDE.md", guide],
   ] as const)
     for (const [, path = "", , heading] of text.matchAll(/\]\(([^)#:]*)(#([^)]+))?\)/g)) {
-      const file = path === "" ? own : path;
+      const file = path === "" ? own : join(dirname(own), path);
       expect([path, existsSync(join(root, file))]).toEqual([path, true]);
       if (heading !== undefined)
         expect([path, headings(read(file))]).toEqual([path, expect.arrayContaining([heading])]);

@@ -46,7 +46,7 @@ function pack() {
 function checkFiles(files) {
   const targets = entries.flatMap((name) => Object.values(manifest.exports[name]));
   const bins = Object.values(manifest.bin);
-  for (const needed of [...targets, ...bins, "package.json", "README.md", "GUIDE.md", "LICENSE", "CHANGELOG.md"]) {
+  for (const needed of [...targets, ...bins, "package.json", "README.md", "LICENSE", "CHANGELOG.md"]) {
     const path = needed.replace(/^\.\//, "");
     assert.ok(files.includes(path), `the package must contain ${path}`);
   }
@@ -54,7 +54,7 @@ function checkFiles(files) {
   const known = [
     /^dist\/(src|projections)\/.+(\.js|\.d\.ts)$/,
     /^(src|projections)\/.+\.md$/,
-    /^(package\.json|README\.md|GUIDE\.md|LICENSE|CHANGELOG\.md)$/,
+    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
   ];
   const strangers = files.filter((file) => !known.some((pattern) => pattern.test(file)));
   assert.deepEqual(strangers, [], "the package must contain no other files");
