@@ -15,6 +15,8 @@ export interface ContentsBefore {
 
 export class StagedContents {
   readonly rows: ContentRow[] = [];
+  /** A tx may have ten thousand of them. */
+  private readonly byPlain = new Map<string, ContentRow>();
   private readonly known: Known;
   private readonly before: ContentsBefore;
 
@@ -42,16 +44,12 @@ export class StagedContents {
     if (equal !== null) return { $content: equal.digest, bytes: equal.bytes.length, n: equal.n };
     const row: ContentRow = { n: this.before.count + this.rows.length + 1, digest, media, salt, bytes, plain };
     this.rows.push(row);
+    if (plain !== null) this.byPlain.set(plain, row);
     return { $content: digest, bytes: bytes.length, n: row.n };
   }
 
   private equalTo(plain: string): ContentRow | null {
-    return (
-      this.known.contentByPlain(plain) ??
-      this.before.byPlain.get(plain) ??
-      this.rows.find((row) => row.plain === plain) ??
-      null
-    );
+    return this.known.contentByPlain(plain) ?? this.before.byPlain.get(plain) ?? this.byPlain.get(plain) ?? null;
   }
 
   /** A reference given by the caller must name a content of this journal as it is. */
