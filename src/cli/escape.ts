@@ -1,12 +1,14 @@
 /** What may reach a terminal or a reader's eye. Whoever writes an event chooses its actor, type, stream and data; none of
  *  them may move the cursor, colour the screen, reorder the line or hide (attack T46).
- *  Invariant: everything printed passes through one of these functions, but for the exact bytes of `cat`. */
+ *  Invariant: everything printed passes through one of these functions, but for the exact bytes of `cat`, and of
+ *  `session` where stdout is no terminal. */
 
 /** Controls, formats (bidi, zero width, tags), lone surrogates, unassigned and private ones, line separators, what is
  *  ignorable, and the spaces that look like a space. */
 const odd = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u00a0\u1680\u2000-\u200a\u202f\u205f\ufffc]/gu;
 /** The same inside JSON text, where a line feed only ever stands between members. */
 const oddInJson = new RegExp(`(?!\\n)${odd.source}`, "gu");
+const oddInOutput = new RegExp(`(?![\\n\\t])${odd.source}`, "gu");
 const named: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\" };
 
 /** A value for reading: odd characters as `\u{…}`, a backslash doubled, so that no two values look the same for it. */
@@ -17,6 +19,11 @@ export function escapeText(value: string): string {
 /** A sentence for reading, made by this program around values that are quoted already. */
 export function escapeSentence(sentence: string): string {
   return sentence.replace(odd, escapeOne);
+}
+
+/** Output of a program for reading: its lines and tabs as they are, everything else that is odd as `\u{…}`. */
+export function escapeOutput(output: string): string {
+  return output.replace(oddInOutput, escapeOne);
 }
 
 /** JSON text that means the same and is free of odd characters. */

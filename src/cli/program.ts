@@ -18,6 +18,7 @@ import { addInit } from "./verbs/init.js";
 import { addKeygen } from "./verbs/keygen.js";
 import { addLog } from "./verbs/log.js";
 import { addProve } from "./verbs/prove.js";
+import { addSession } from "./verbs/session.js";
 import { addShow } from "./verbs/show.js";
 import { addState } from "./verbs/state.js";
 import { addQueue } from "./verbs/queue.js";
@@ -80,6 +81,7 @@ function buildProgram(line: CommandLine): Command {
   addCat(program, line);
   addState(program, line);
   addQueue(program, line);
+  addSession(program, line);
   addStatus(program, line);
   addVerify(program, line);
   addForkCheck(program, line);
