@@ -9,6 +9,7 @@ import { kindOf, parseRunId } from "../kernel/names.js";
 import { queueKind, queueStream, runIdOf } from "../journal/events/queue.js";
 import { claimNext, complete, enqueue, park, release, renew, requestCancel, requeue } from "../commands/queue.js";
 import type { CancelRequested, ClaimedItem, EnqueuedClaim, Renewed, Requeued } from "../commands/queue.js";
+import { enqueueNames } from "../commands/queue-input.js";
 import type { EnqueueInput } from "../commands/queue-input.js";
 import type { Command } from "../commands/define-command.js";
 import type { Engine } from "../engine/engine.js";
@@ -102,16 +103,7 @@ export class Queue {
     item: Item,
     options: ExecuteOptions = {},
   ): Promise<Executed & { readonly fence: Item extends { readonly claim: ClaimOptions } ? Fence : null }> {
-    checkMembers(item, "item", [
-      "runId",
-      "availableAt",
-      "priority",
-      "affinity",
-      "parent",
-      "input",
-      "reclaimsMax",
-      "claim",
-    ]);
+    checkMembers(item, "item", enqueueNames);
     const { claim, availableAt, ...said } = item;
     const wish = claim === undefined ? undefined : this.wish(claim, "item.claim", options);
     const wished = { ...said, availableAt: timeOf(availableAt, "item.availableAt"), claim: wish?.claim };

@@ -91,6 +91,18 @@ export interface RequestCancelInput {
   readonly reason: string;
 }
 
+/** What a run for the queue may be told. */
+export const enqueueNames: readonly (keyof EnqueueInput)[] = [
+  "runId",
+  "availableAt",
+  "priority",
+  "affinity",
+  "parent",
+  "input",
+  "reclaimsMax",
+  "claim",
+];
+
 /** `EnqueueInput` with its input as content. */
 export type EnqueueParsed = Omit<EnqueueInput, "input"> & { readonly input: ContentValue | undefined };
 
@@ -98,16 +110,7 @@ export type EnqueueParsed = Omit<EnqueueInput, "input"> & { readonly input: Cont
 export type ClaimNextParsed = ClaimWish & { readonly exclude: readonly string[] };
 
 export function parseEnqueue(given: EnqueueInput): EnqueueParsed {
-  const input = members(given, "enqueue", [
-    "runId",
-    "availableAt",
-    "priority",
-    "affinity",
-    "parent",
-    "input",
-    "reclaimsMax",
-    "claim",
-  ]);
+  const input = members(given, "enqueue", enqueueNames);
   return {
     runId: parseRunId(input["runId"], "enqueue.runId"),
     availableAt: optional(input["availableAt"], (value) => parseTime(value, "enqueue.availableAt")),

@@ -15,10 +15,9 @@ import { ownedBy } from "../../projections/owned-by.js";
 import type { Batch } from "./batch.js";
 import { noteUnready } from "./command-reads.js";
 import { onceKnown } from "./once-known.js";
+import { placeEvents } from "./place-events.js";
 import { ownEvent } from "./prepare-event.js";
-import { needsOfEvents } from "./prepare.js";
-import { isDamagedDocument } from "./projector/stored-document.js";
-import { askStore, ofStore } from "./store-failure.js";
+import { askStore } from "./store-failure.js";
 import type { Tx } from "./tx.js";
 
 /** What a command, or an append, needs around the fence that it presents. */
@@ -61,10 +60,7 @@ export async function recordRefusal(
   if (document === null || !isNewRefusal(document, generation, command)) return;
   const data: FenceRefused = { key, generation, command, reason };
   const event = ownEvent(fenceRefusedType, data, {}, fenceStream(key));
-  const needed = batch.known.load(needsOfEvents([event]));
-  if (needed !== undefined) await ofStore(needed);
-  const folding = tx.record([event]);
-  if (folding !== undefined) await ofStore(folding, isDamagedDocument);
+  await placeEvents([event], "record", { batch, tx });
 }
 
 function readOwned(

@@ -22,11 +22,10 @@ import type { Executed } from "./execution.js";
 import { recordRefusal, refusalOfFence } from "./fences.js";
 import type { FenceGround } from "./fences.js";
 import { onceKnown } from "./once-known.js";
-import { needsOfEvents } from "./prepare.js";
+import { placeEvents } from "./place-events.js";
 import type { PreparedCall, PreparedCommand } from "./prepare-commands.js";
 import type { PreparedEvent } from "./prepare-event.js";
 import type { Decided, Queued, Settle, Staged } from "./queue.js";
-import { isDamagedDocument } from "./projector/stored-document.js";
 import { ofStoreIfAny, StoreFailure } from "./store-failure.js";
 import type { Tx, Written } from "./tx.js";
 
@@ -187,10 +186,7 @@ export class QueuedCommands implements Queued {
       const answer = this.ask(command, read, mint, batch, tx);
       if (answer.type === "refused") return this.refusal(answer, command, index);
       const events = prepareCommandEvents(command, answer.events, this.deciding, this.call.labels, mint);
-      const adding = onceKnown(ofStoreIfAny(batch.known.load(needsOfEvents(events))), () =>
-        ofStoreIfAny(tx.add(events), isDamagedDocument),
-      );
-      return onceKnown(adding, () => {
+      return onceKnown(placeEvents(events, "add", { batch, tx }), () => {
         results.push(resultText(answer.result, `${command.path} result`, tx));
         return null;
       });
@@ -288,9 +284,7 @@ export class QueuedCommands implements Queued {
     outcome: AcceptedCall | RefusedCall,
   ): Promise<void> | void {
     const event = receipt.event(outcome, new Mint(this.call.seed, "receipt"));
-    return onceKnown(ofStoreIfAny(batch.known.load(needsOfEvents([event]))), () =>
-      ofStoreIfAny(tx.record([event]), isDamagedDocument),
-    );
+    return placeEvents([event], "record", { batch, tx });
   }
 
   private answering(answer: CallAnswer, count: number): Staged {
