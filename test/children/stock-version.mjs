@@ -60,8 +60,10 @@ const next = seededNumbers(Number(seed));
 const said = { accepted: 0, refused: 0, mixed: 0 };
 const until = Date.now() + Number(ms);
 
-for (let number = 0; Date.now() < until || number < 20; number++) {
-  const item = `item ${Math.floor(next() * 5)}`;
+for (let number = 0, now = Date.now(); now < until || number < 20; number++, now = Date.now()) {
+  // Each second has items of its own: the first version keeps every order of an item in its document, and one that grows for
+  // a minute is folded for many.
+  const item = `item ${Math.floor(now / 1_000)} ${Math.floor(next() * 5)}`;
   const count = 1 + Math.floor(next() * 4);
   const draw = next();
   const wish =
