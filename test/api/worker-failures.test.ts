@@ -32,6 +32,10 @@ async function onFaultyStore(beneath: Store = createMemoryStore()): Promise<{
   return { ledger, clock, strike: (next) => void (plan = next) };
 }
 
+/** What goes wrong is the test's choice alone: trouble of the store's own would be heard of too, and within `busyTimeoutMs` there
+ *  may be no time to try again. */
+const noLuck = { busyRate: 0, lostReplyRate: 0 };
+
 /** No entry can be written. */
 const full = ({ step, moment }: FaultPoint): Fault | null =>
   step === "entries" && moment === "before" ? "full" : null;
@@ -65,7 +69,7 @@ describeStores("a store that refuses", (_, openStoreOf) => {
   ] as const)(
     "K05 %s: the claim is heard of, each time, and comes about when the store is well",
     async (_what, fault, code) => {
-      const { ledger, clock, strike } = await onFaultyStore(await openStoreOf());
+      const { ledger, clock, strike } = await onFaultyStore(await openStoreOf(noLuck));
       await ledger.queue.enqueue({ runId: "r1" });
       strike(fault);
 
@@ -82,7 +86,7 @@ describeStores("a store that refuses", (_, openStoreOf) => {
   );
 
   test("K05 renewals: they are heard of and tried again, and the job goes on while its lease lasts", async () => {
-    const { ledger, clock, strike } = await onFaultyStore(await openStoreOf());
+    const { ledger, clock, strike } = await onFaultyStore(await openStoreOf(noLuck));
     await ledger.queue.enqueue({ runId: "r1" });
     const { jobs, heard } = work(ledger);
     await until(() => jobs.length === 1);
@@ -108,7 +112,7 @@ describeStores("a store that refuses", (_, openStoreOf) => {
   });
 
   test("K05 renewals until the lease is over: the work is ended by the worker itself, and somebody gets the item", async () => {
-    const { ledger, clock, strike } = await onFaultyStore(await openStoreOf());
+    const { ledger, clock, strike } = await onFaultyStore(await openStoreOf(noLuck));
     await ledger.queue.enqueue({ runId: "r1" });
     const { jobs, heard } = work(ledger);
     await until(() => jobs.length === 1);
@@ -126,7 +130,7 @@ describeStores("a store that refuses", (_, openStoreOf) => {
   });
 
   test("K05 what a handler captures, and then everything: each failure is heard, and the item is tried again", async () => {
-    const { ledger, clock, strike } = await onFaultyStore(await openStoreOf());
+    const { ledger, clock, strike } = await onFaultyStore(await openStoreOf(noLuck));
     await ledger.queue.enqueue({ runId: "r1" });
     let tries = 0;
     const { heard } = work(ledger, {
@@ -153,7 +157,7 @@ describeStores("a store that refuses", (_, openStoreOf) => {
   });
 
   test("K05 settling until the lease is over: it is given up, and the work is done again", async () => {
-    const { ledger, clock, strike } = await onFaultyStore(await openStoreOf());
+    const { ledger, clock, strike } = await onFaultyStore(await openStoreOf(noLuck));
     await ledger.queue.enqueue({ runId: "r1" });
     const { jobs, heard } = work(ledger);
     await until(() => jobs.length === 1);

@@ -56,7 +56,8 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<vo
   }
 }
 
-/** Lets time pass in small steps, each of which is answered, until something holds. */
+/** Lets time pass in small steps until something holds, and only while somebody waits for it: a worker that is at its store, which
+ *  takes as long as it does, would find when it comes back that its new lease is over. */
 export async function passUntil(
   clock: ManualClock,
   holds: () => boolean | Promise<boolean>,
@@ -64,7 +65,7 @@ export async function passUntil(
 ): Promise<void> {
   await until(async () => {
     if (await holds()) return true;
-    clock.advance(stepMs);
+    if (clock.waiting > 0) clock.advance(stepMs);
     await settled();
     return holds();
   });

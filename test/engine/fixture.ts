@@ -7,6 +7,7 @@ import { openLedger } from "../../src/index.js";
 import type { Ledger, LedgerOptions, Store } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { asyncMemoryStore } from "../../src/testing/async-memory-store.js";
+import type { AsyncMemoryStoreOptions } from "../../src/testing/index.js";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
 
 export type StoreName = "memory" | "async memory" | "sqlite";
@@ -38,12 +39,13 @@ export function ledgerPath(): string {
 
 let stores = 0;
 
-export async function openStore(name: StoreName): Promise<Store> {
+/** `luck`: how much trouble the async memory store makes. */
+export async function openStore(name: StoreName, luck: AsyncMemoryStoreOptions = {}): Promise<Store> {
   const store =
     name === "memory"
       ? createMemoryStore()
       : name === "async memory"
-        ? asyncMemoryStore(runSeed + ++stores)
+        ? asyncMemoryStore(runSeed + ++stores, luck)
         : await openSqliteStore(ledgerPath(), {});
   onCleanup(() => store.close());
   return store;
@@ -58,13 +60,16 @@ export async function open(store: Store | string, options: LedgerOptions = {}): 
 /** Runs the same tests over every store. */
 export function describeStores(
   title: string,
-  body: (openOne: (options?: LedgerOptions) => Promise<Ledger>, openStoreOf: () => Promise<Store>) => void,
+  body: (
+    openOne: (options?: LedgerOptions) => Promise<Ledger>,
+    openStoreOf: (luck?: AsyncMemoryStoreOptions) => Promise<Store>,
+  ) => void,
 ): void {
   for (const name of storeNames) {
     describe(`${title}, on ${name}`, () => {
       body(
         async (options) => open(await openStore(name), options),
-        () => openStore(name),
+        (luck) => openStore(name, luck),
       );
     });
   }
