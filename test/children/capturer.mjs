@@ -1,0 +1,28 @@
+/** Captures lines in calls of several sizes, and kills itself at the k-th call of the fault seam; says what was acknowledged.
+ *  With k = 0 it ends by itself, and prints every step that it passed. usage: capturer.mjs PATH K */
+import { writeSync } from "node:fs";
+import { openLedger } from "../../dist/src/index.js";
+
+const [path, killAt] = process.argv.slice(2);
+let calls = 0;
+const faults = (step, moment) => {
+  calls++;
+  if (killAt === "0") writeSync(1, `${JSON.stringify({ step, moment })}\n`);
+  if (calls === Number(killAt)) process.kill(process.pid, "SIGKILL");
+};
+const say = (value) => writeSync(1, `${JSON.stringify(value)}\n`);
+
+const ledger = await openLedger(path, { testing: { faults } });
+await ledger.sessions.bind({ runId: "r1" });
+say({ bound: true });
+let from = 1;
+for (const count of [1, 200, 201, 1_000]) {
+  const records = Array.from({ length: count }, (_, index) => ({ type: "stdout", payload: `line ${from + index}` }));
+  const { events } = await ledger.sessions.appendEvents({ runId: "r1", from, records });
+  say({ events });
+  from += count;
+}
+await ledger.sessions.finish({ runId: "r1", status: "complete" });
+say({ finished: true });
+await ledger.close();
+say({ closed: true });
