@@ -59,6 +59,11 @@ export class Terminal {
     await this.line(escapeJson(JSON.stringify(value)));
   }
 
+  /** The streams themselves, for output that goes through as it is. Nothing else may be put out meanwhile. */
+  get streams(): Pick<Surroundings, "stdout" | "stderr"> {
+    return this.surroundings;
+  }
+
   /** Puts exact bytes out. */
   async bytes(bytes: Uint8Array): Promise<void> {
     await this.flush();

@@ -7,11 +7,9 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { closeSync, existsSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
+import type { Exit } from "./exit-code.js";
 import { openPipes } from "./output-pipes.js";
 import type { Env } from "./program-path.js";
-
-/** How a process ended. */
-export type Exit = { readonly code: number } | { readonly signal: NodeJS.Signals };
 
 /** A command behind its gate: the leader of a process group and session of its own. */
 export interface GatedCommand {

@@ -1,0 +1,62 @@
+/** Where the command's output goes on to: what this process was given as standard output or error.
+ *  Invariants: bytes go out as they came and in that order; a reader that is slow is waited for, and nothing else of this process
+ *  waits with it; one that went away ends the output and nothing more. */
+import { write } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A stream that may be one of the process itself. */
+export type OutletStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly fd?: number };
+
+const againMs = 10;
+
+export class Outlet {
+  private readonly stream: OutletStream;
+  private problem: NodeJS.ErrnoException | null = null;
+
+  constructor(stream: OutletStream) {
+    this.stream = stream;
+  }
+
+  /** Why nothing goes out any more. Null also when its reader just went away, which is the reader's own affair. */
+  get failure(): string | null {
+    const { code = "", message } = this.problem ?? { message: null };
+    return goneCodes.has(code) ? null : message;
+  }
+
+  /** Waits until the bytes were taken, or nobody takes any more. Called again when that has happened. */
+  async write(bytes: Uint8Array): Promise<void> {
+    if (this.problem !== null) return;
+    try {
+      const { isTTY, fd } = this.stream;
+      // Node.js writes to a terminal at once, and while it is stopped (Ctrl-S) the whole process would be.
+      if (isTTY === true && fd !== undefined) await writeAll(fd, bytes);
+      else await this.send(bytes);
+    } catch (error) {
+      this.problem = error as NodeJS.ErrnoException;
+    }
+  }
+
+  private send(bytes: Uint8Array): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.stream.write(bytes, (error) => (error == null ? resolve() : reject(error)));
+    });
+  }
+}
+
+/** `ERR_STREAM_DESTROYED`: said by a stream that has said it before. */
+const goneCodes: ReadonlySet<string> = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "EIO"]);
+
+async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
+  for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await writeSome(fd, rest));
+}
+
+function writeSome(fd: number, bytes: Uint8Array): Promise<number> {
+  return new Promise((resolve, reject) => {
+    write(fd, bytes, (error, written) => {
+      if (error === null) resolve(written);
+      // Somebody else made the terminal one that does not wait.
+      else if (error.code === "EAGAIN") resolve(sleep(againMs, 0));
+      else reject(error);
+    });
+  });
+}
