@@ -217,6 +217,13 @@ const ofTheQueue: readonly Omit<Defect, "id">[] = [
     put: "if (true)",
     killedBy: "workers: handled",
   },
+  {
+    says: "a worker never renews",
+    file: "src/api/worker-claim.js",
+    find: "this.renewAfter(leaseMs / 2);",
+    put: "",
+    killedBy: "workers: renewed",
+  },
 ];
 
 /** The engine. */
@@ -338,6 +345,13 @@ const ofTheEngine: readonly Omit<Defect, "id">[] = [
     file: "src/engine/writer.js",
     find: "const last = batch?.entries.at(-1);",
     put: "const last = batch?.entries[0];",
+    killedBy: "simulation: acknowledged",
+  },
+  {
+    says: "a commit whose answer was lost is taken for one that happened",
+    file: "src/engine/writer.js",
+    find: "if (stored?.id !== last.id)",
+    put: "if (false)",
     killedBy: "simulation: acknowledged",
   },
   {

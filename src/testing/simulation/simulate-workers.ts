@@ -47,6 +47,10 @@ export function simulateWorkers({ seed, store, calls = 12 }: SimulateOptions): P
 interface Handled {
   readonly runId: string;
   readonly generation: number;
+  /** Did it begin when the storm was over? */
+  readonly isCalm: boolean;
+  /** How long it had its job before it ended, or was told to. */
+  heldMs: number;
 }
 
 class Workers {
@@ -109,11 +113,15 @@ class Workers {
   }
 
   private async handle(job: Job, process: Process): Promise<void> {
-    const { draw } = this;
+    const { draw, world } = this;
     const { runId, fence } = job;
     const { ledger, clock } = process;
-    this.handled.push({ runId, generation: fence.generation });
+    const handled: Handled = { runId, generation: fence.generation, isCalm: !world.isStormy, heldMs: 0 };
+    this.handled.push(handled);
     this.begun++;
+    const begunAt = world.now;
+    let toldAt = Infinity;
+    job.signal.addEventListener("abort", () => void (toldAt = world.now), { once: true });
     try {
       const ms = draw.one([0, 1, 300, leaseMs, 3 * leaseMs]);
       // Some handlers look at their signal, some do not.
@@ -122,6 +130,7 @@ class Workers {
         clock.schedule(ms, resolve);
         if (!isDeaf) job.signal.addEventListener("abort", () => resolve(), { once: true });
       });
+      handled.heldMs = Math.min(world.now, toldAt) - begunAt;
       if (draw.chance(0.5)) await ledger?.append(`host/${runId}`, [{ type: "host.worked" }], { fence });
       if (draw.chance(0.2)) throw new Error("a handler failed");
       if (draw.chance(0.2)) await job.complete();
@@ -198,6 +207,7 @@ class Workers {
       if (judging.has(checker.name)) checker.check(evidence, (message, runId) => report(checker.name, message, runId));
     if (this.begun === 0) report("settled", "handlers must run, found none that did");
     this.checkHandled(entries, report);
+    this.checkRenewed(entries, report);
     return {
       of: "workers",
       seed,
@@ -229,6 +239,21 @@ class Workers {
       if (!handled.has(`${runId} ${fence?.[2]}`))
         report("handled", `#${seq} must complete what a handler had, found none of generation ${fence?.[2]}`, runId);
     }
+  }
+
+  /** Who had a job for a whole lease renewed its claim meanwhile. In a storm, and on a store that makes trouble of its own, nobody
+   *  may have been able to. */
+  private checkRenewed(
+    entries: readonly JournalEntry[],
+    report: (checker: string, message: string, runId: string) => void,
+  ): void {
+    if (this.world.kind === "async memory") return;
+    const renewed = new Set(
+      entries.flatMap(({ type, fence }) => (type === "queue.renewed" ? `${fence?.[0]} ${fence?.[2]}` : [])),
+    );
+    for (const { runId, generation, isCalm, heldMs } of this.handled)
+      if (isCalm && heldMs > 0.9 * leaseMs && !renewed.has(`queue/${runId} ${generation}`))
+        report("renewed", `generation ${generation} must be renewed within ${heldMs} ms, found that it was not`, runId);
   }
 }
 
