@@ -5,22 +5,21 @@ import type { FenceProof } from "../kernel/claim.js";
 import { kindOf } from "../kernel/names.js";
 import { ownedBy } from "../../projections/owned-by.js";
 import { receipts } from "../../projections/receipt.js";
+import { tablesRead } from "../commands/built-in.js";
 import type { PreparedCall } from "./prepare-commands.js";
 import type { Catalogue } from "./projector/catalogue.js";
 
 /** Has the tables of a call's receipt, commands and fence brought up. */
 export function wantTablesOf({ id, commands, fence }: PreparedCall, catalogue: Catalogue): void {
   if (id !== null) catalogue.tableOf(receipts).wanted = true;
-  for (const { definition } of commands) for (const area of definition.areas) wantOwned(area, catalogue); // an area that can be owned has the name of its kind
+  for (const { definition } of commands)
+    for (const area of definition.areas)
+      for (const projection of tablesRead.get(area) ?? []) catalogue.tableOf(projection).wanted = true;
   wantTableOf(fence, catalogue);
 }
 
 /** Has the table brought up that holds the claim of a fence. */
 export function wantTableOf(fence: FenceProof | null, catalogue: Catalogue): void {
-  if (fence !== null) wantOwned(kindOf(fence.key), catalogue);
-}
-
-function wantOwned(kind: string, catalogue: Catalogue): void {
-  const projection = ownedBy(kind);
+  const projection = fence === null ? undefined : ownedBy(kindOf(fence.key));
   if (projection !== undefined) catalogue.tableOf(projection).wanted = true;
 }
