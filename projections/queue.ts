@@ -5,6 +5,7 @@ import type { ContentReference } from "../src/journal/content.js";
 import type {
   QueueCancelRequested,
   QueueClaimed,
+  QueueClosed,
   QueueDied,
   QueueEnqueued,
   QueueParked,
@@ -62,6 +63,7 @@ interface QueueEventData {
   "queue.requeued": QueueRequeued;
   "queue.wanted": QueueWanted;
   "queue.cancelRequested": QueueCancelRequested;
+  "queue.closed": QueueClosed;
   "queue.died": QueueDied;
   "fence.refused": FenceRefused;
 }
@@ -191,6 +193,12 @@ export const queue: Projection<QueueItem> = defineProjection<QueueItem, QueueEve
         else letGo(there, "done", null, at);
       },
     },
+    "queue.closed": {
+      key: keyOf,
+      apply(item, { data: { reason = null }, at }) {
+        letGo(present(item), "done", null, at).reason = reason;
+      },
+    },
     "queue.died": {
       key: keyOf,
       apply(item, { data: { cause, reason = null }, at }) {
@@ -204,7 +212,7 @@ export const queue: Projection<QueueItem> = defineProjection<QueueItem, QueueEve
 });
 
 /** Does it wait for a worker? */
-export function waits({ status }: QueueItem): boolean {
+export function waits({ status }: Pick<QueueItem, "status">): boolean {
   return status === "queued" || status === "parked";
 }
 

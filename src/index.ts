@@ -4,6 +4,12 @@ export { verifyWorkers } from "./verify-workers.js";
 export { Ledger } from "./api/ledger.js";
 export type { LedgerVerifyOptions } from "./api/ledger.js";
 export { PastLedger } from "./api/past-ledger.js";
+export { Attempts } from "./api/attempts.js";
+export type { AttemptListOptions } from "./api/attempts.js";
+export { Definitions } from "./api/definitions.js";
+export type { DefinitionListOptions } from "./api/definitions.js";
+export { Runs } from "./api/runs.js";
+export type { NewRun, RunEntry, RunListOptions, RunOwner } from "./api/runs.js";
 export { Queue } from "./api/queue.js";
 export type {
   ClaimNextOptions,
@@ -37,6 +43,16 @@ export type { Accepted, CommandAnswer, CommandEvent, Refused, RefuseOptions } fr
 export type { CommandContext } from "./commands/context.js";
 export { defineCommand } from "./commands/define-command.js";
 export type { Command, CommandDefinition, CommandMaker, CommandOptions, ResultOf } from "./commands/define-command.js";
+export { attemptCommands } from "./commands/attempt.js";
+export type { AttemptCommands, AttemptWritten } from "./commands/attempt.js";
+export type { CancelAttemptInput, FinishAttemptInput, StartAttemptInput } from "./commands/attempt-input.js";
+export { definitionCommands } from "./commands/definition.js";
+export type { DefinitionCommands } from "./commands/definition.js";
+export { definitionDigest } from "./commands/definition-input.js";
+export type { RegisterDefinitionInput } from "./commands/definition-input.js";
+export { runCommands } from "./commands/run.js";
+export type { ResumePrepared, RunCommands, RunWritten } from "./commands/run.js";
+export type { CreateRunInput, FinishRunInput, RequestRunCancelInput, RunWriteInput } from "./commands/run-input.js";
 export { queueCommands } from "./commands/queue.js";
 export type {
   CancelRequested,
@@ -72,7 +88,13 @@ export type { ContentReference, ContentValue } from "./journal/content.js";
 export type { CaptureFailure } from "./journal/events/session.js";
 export { defineEvents } from "./journal/define-events.js";
 export type { AreaOptions, EventDefinition, EventDefinitions, ParsedEventDefinition } from "./journal/define-events.js";
+export type { AttemptOutcome, ProcessIdentity } from "./journal/events/attempt.js";
+export type { DefinitionName, FinalRunStatus } from "./journal/events/run.js";
+export type { Exit } from "./journal/exit.js";
 export type { StandardSchema } from "./journal/schema.js";
+export type { Attempt, AttemptStatus } from "../projections/attempt.js";
+export type { Definition } from "../projections/definition.js";
+export type { Run, RunStatus } from "../projections/run.js";
 export { defineProjection } from "../projections/define-projection.js";
 export type {
   AnyEvents,

@@ -35,7 +35,10 @@ import { LedgerWorker } from "./worker.js";
 import { parseWorkerOptions } from "./worker-options.js";
 import type { WorkerOptions } from "./worker-options.js";
 import { PastLedger } from "./past-ledger.js";
+import { Attempts } from "./attempts.js";
+import { Definitions } from "./definitions.js";
 import { Queue } from "./queue.js";
+import { Runs } from "./runs.js";
 import { Sessions } from "./sessions.js";
 import type { StartRangeWorkers } from "../forensic/ranges.js";
 import type { VerifyOptions, VerifyReport } from "../forensic/verify.js";
@@ -56,6 +59,12 @@ export class Ledger {
   readonly queue: Queue;
   /** Captures: what runs and their attempts had to say while they ran. */
   readonly sessions: Sessions;
+  /** The runs: what is to be done, and how it stands. */
+  readonly runs: Runs;
+  /** The attempts of runs. */
+  readonly attempts: Attempts;
+  /** What runs follow. */
+  readonly definitions: Definitions;
   private readonly engine: Engine;
   private readonly waits: DocumentWaits;
   private readonly workers = new Set<LedgerWorker>();
@@ -67,6 +76,9 @@ export class Ledger {
     this.engine = engine;
     this.queue = new Queue(engine);
     this.sessions = new Sessions(engine);
+    this.runs = new Runs(engine);
+    this.attempts = new Attempts(engine);
+    this.definitions = new Definitions(engine);
     this.waits = new DocumentWaits(engine);
     this.startWorkers = startWorkers;
   }

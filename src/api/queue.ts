@@ -52,6 +52,8 @@ export interface NewQueueItem extends Omit<EnqueueInput, "availableAt" | "claim"
 export interface ClaimNextOptions extends ClaimOptions {
   /** Runs that are left out, at most 1,000. */
   readonly exclude?: readonly string[];
+  /** This run alone, for whoever comes back for it: whatever its place in the order, when nobody owns it and its time has come. */
+  readonly runId?: string;
 }
 
 /** What `park` is told. @public */
@@ -113,13 +115,13 @@ export class Queue {
     return { ...executed, fence } as never;
   }
 
-  /** Claims the item that comes first for a holder: by rank, one that is affine to it as if it were ten minutes older. Null
-   *  when there is none now. An item that was taken over too often dies on the way. */
+  /** Claims the item that comes first for a holder: by rank, one that is affine to it as if it were ten minutes older; with
+   *  `runId` that one. Null when there is none now. An item that was taken over too often dies on the way. */
   async claimNext(options: ClaimNextOptions, execution: ExecuteOptions = {}): Promise<ClaimedWork | null> {
-    checkMembers(options, "options", ["holder", "leaseMs", "token", "exclude"]);
-    const { exclude, ...claim } = options;
+    checkMembers(options, "options", ["holder", "leaseMs", "token", "exclude", "runId"]);
+    const { exclude, runId, ...claim } = options;
     const wish = this.wish(claim, "options", execution);
-    const { result: item, ...executed } = await this.execute(claimNext({ ...wish.claim, exclude }), execution);
+    const { result: item, ...executed } = await this.execute(claimNext({ ...wish.claim, exclude, runId }), execution);
     return item === null ? null : { ...executed, item, fence: fenceOf(item, wish.token) };
   }
 

@@ -1,18 +1,11 @@
 /** What the commands of the run queue are told, and how it is checked. */
 import { isDigest } from "../kernel/digest.js";
 import { invalid, limit } from "../kernel/errors.js";
-import {
-  exclusionsMax,
-  leaseMsMax,
-  priorityMax,
-  reclaimsMaxMax,
-  runInputBytesMax,
-  timeMsMax,
-} from "../kernel/limits.js";
-import { checkMembers, isList, parseInteger } from "../kernel/members.js";
+import { exclusionsMax, leaseMsMax, priorityMax, reclaimsMaxMax } from "../kernel/limits.js";
+import { isList, parseInteger } from "../kernel/members.js";
 import { parseLabel, parseReason, parseRunId } from "../kernel/names.js";
-import { toContent } from "../journal/content.js";
 import type { ContentValue } from "../journal/content.js";
+import { members, optional, parseInput, parseTime } from "./input.js";
 
 /** A run for the queue. Times are engine time, ms since the epoch. @public */
 export interface EnqueueInput {
@@ -48,6 +41,8 @@ export interface ClaimWish {
 export interface ClaimNextInput extends ClaimWish {
   /** Runs that are left out, at most 1,000. */
   readonly exclude?: readonly string[] | undefined;
+  /** This run alone, for whoever comes back for it: whatever its place in the order, when nobody owns it and its time has come. */
+  readonly runId?: string | undefined;
 }
 
 /** More time for a holder. @public */
@@ -107,7 +102,10 @@ export const enqueueNames: readonly (keyof EnqueueInput)[] = [
 export type EnqueueParsed = Omit<EnqueueInput, "input"> & { readonly input: ContentValue | undefined };
 
 /** `ClaimNextInput` with its exclusions. */
-export type ClaimNextParsed = ClaimWish & { readonly exclude: readonly string[] };
+export type ClaimNextParsed = ClaimWish & {
+  readonly exclude: readonly string[];
+  readonly runId: string | undefined;
+};
 
 export function parseEnqueue(given: EnqueueInput): EnqueueParsed {
   const input = members(given, "enqueue", enqueueNames);
@@ -128,9 +126,13 @@ export function parseEnqueue(given: EnqueueInput): EnqueueParsed {
 }
 
 export function parseClaimNext(given: ClaimNextInput): ClaimNextParsed {
-  const input = members(given, "claimNext", ["holder", "leaseMs", "tokenHash", "exclude"]);
-  const { exclude = [], ...claim } = input;
-  return { ...parseClaim(claim, "claimNext"), exclude: parseExclusions(exclude, "claimNext.exclude") };
+  const input = members(given, "claimNext", ["holder", "leaseMs", "tokenHash", "exclude", "runId"]);
+  const { exclude = [], runId, ...claim } = input;
+  return {
+    ...parseClaim(claim, "claimNext"),
+    exclude: parseExclusions(exclude, "claimNext.exclude"),
+    runId: optional(runId, (value) => parseRunId(value, "claimNext.runId")),
+  };
 }
 
 export function parseRenew(given: RenewInput): RenewInput {
@@ -183,19 +185,6 @@ export function parseRequestCancel(given: RequestCancelInput): RequestCancelInpu
   };
 }
 
-function members(given: unknown, path: string, names: readonly string[]): Readonly<Record<string, unknown>> {
-  checkMembers(given, path, names);
-  return given as Readonly<Record<string, unknown>>; // just seen
-}
-
-function optional<Value>(value: unknown, parse: (value: unknown) => Value): Value | undefined {
-  return value === undefined ? undefined : parse(value);
-}
-
-function parseTime(value: unknown, path: string): number {
-  return parseInteger(value, path, 0, timeMsMax);
-}
-
 function parseLease(value: unknown, path: string): number {
   return parseInteger(value, path, 1, leaseMsMax);
 }
@@ -211,10 +200,4 @@ function parseExclusions(value: unknown, path: string): readonly string[] {
   if (!isList(value)) throw invalid(path, "a list of run ids", value);
   if (value.length > exclusionsMax) throw limit(path, "run ids", exclusionsMax, value.length);
   return Array.from(value, (each, index) => parseRunId(each, `${path}[${index}]`));
-}
-
-function parseInput(value: unknown, path: string): ContentValue {
-  const input = toContent(value, path);
-  if (input.size > runInputBytesMax) throw limit(path, "bytes", runInputBytesMax, input.size);
-  return input;
 }

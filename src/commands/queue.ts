@@ -3,7 +3,7 @@
  *  Source: design section 8, decisions 15.1, 15.14, 15.17, 15.18, 0022; rows N-01 to N-14. */
 import { claimOwned, isLive, renewClaim } from "../kernel/claim.js";
 import { invariant } from "../kernel/errors.js";
-import { affinityMs, dueCandidatesMax, reclaimsMaxDefault, spentMax } from "../kernel/limits.js";
+import { dueCandidatesMax, reclaimsMaxDefault, spentMax } from "../kernel/limits.js";
 import { queueStream } from "../journal/events/queue.js";
 import type {
   QueueCancelRequested,
@@ -16,7 +16,7 @@ import type {
   QueueRequeued,
   QueueWanted,
 } from "../journal/events/queue.js";
-import type { FoundDocuments } from "../../projections/define-projection.js";
+import type { FindQuery, FoundDocuments, QueryRead } from "../../projections/define-projection.js";
 import { queue, waits } from "../../projections/queue.js";
 import type { QueueItem, QueueStatus } from "../../projections/queue.js";
 import { accept, refuse } from "./answer.js";
@@ -25,6 +25,7 @@ import type { CommandContext } from "./context.js";
 import { defineCommand } from "./define-command.js";
 import type { CommandMaker } from "./define-command.js";
 import { ownedAs, requireFence } from "./guard.js";
+import { comesBefore, isClaimable, isSpent, itemsOf } from "./queue-order.js";
 import {
   parseEnqueue,
   parseClaimNext,
@@ -54,10 +55,12 @@ interface OneItem {
 }
 
 interface Candidates {
-  readonly ready: FoundDocuments<QueueItem>;
-  readonly affine: FoundDocuments<QueueItem>;
-  readonly due: FoundDocuments<QueueItem>;
-  readonly expired: FoundDocuments<QueueItem>;
+  /** The run that is asked for; then nothing else is looked for. */
+  readonly item: QueueItem | null;
+  readonly ready: FoundDocuments<QueueItem> | null;
+  readonly affine: FoundDocuments<QueueItem> | null;
+  readonly due: FoundDocuments<QueueItem> | null;
+  readonly expired: FoundDocuments<QueueItem> | null;
   /** More of them, when all of these die. */
   readonly further: FoundDocuments<QueueItem> | null;
 }
@@ -154,33 +157,41 @@ export const enqueue: Maker<
   },
 });
 
-/** Claims the item that is first in order for a runner; null when there is none. */
+/** Claims the item that is first in order for a runner, or the one that is asked for; null when there is none. */
 export const claimNext: Maker<ClaimNextInput, ClaimedItem | null, Candidates, ClaimNextParsed> = defineCommand(
   "queue.claimNext",
   {
     parse: parseClaimNext,
     reads: [
       // What is left out may stand in front of what is looked for.
-      ({ holder, exclude }, _, { at }) => ({
-        ready: queue.find({ index: "ready", limit: 1 + exclude.length }),
-        affine: queue.find({ index: "affine", prefix: [holder], limit: 1 + exclude.length }),
-        due: queue.find({ index: "later", range: { lte: at }, limit: dueCandidatesMax + exclude.length }),
-        expired: queue.find({ index: "expiring", range: { lte: at }, limit: dueCandidatesMax + exclude.length }),
-      }),
+      ({ holder, exclude, runId }, _, { at }) => {
+        const find = (query: FindQuery): QueryRead<QueueItem> | null =>
+          runId === undefined ? queue.find(query) : null;
+        return {
+          item: queue.get(runId),
+          ready: find({ index: "ready", limit: 1 + exclude.length }),
+          affine: find({ index: "affine", prefix: [holder], limit: 1 + exclude.length }),
+          due: find({ index: "later", range: { lte: at }, limit: dueCandidatesMax + exclude.length }),
+          expired: find({ index: "expiring", range: { lte: at }, limit: dueCandidatesMax + exclude.length }),
+        };
+      },
       ({ exclude }, { ready, affine, due, expired }, { at }) => {
         const left = new Set(exclude);
         const isNothing = itemsOf([ready, affine, due, expired]).every((item) => left.has(item.runId) || isSpent(item));
         return {
           further:
-            isNothing && expired.next !== null
+            isNothing && expired !== null && expired.next !== null
               ? queue.find({ index: "expiring", range: { lte: at }, after: expired.next, limit: spentMax })
               : null,
         };
       },
     ],
-    decide({ ready, affine, due, expired, further }, { holder, leaseMs, tokenHash, exclude }, context) {
+    decide({ item: asked, ready, affine, due, expired, further }, { holder, leaseMs, tokenHash, exclude }, context) {
       const left = new Set(exclude);
-      const candidates = itemsOf([ready, affine, due, expired, further]);
+      const candidates =
+        asked === null
+          ? itemsOf([ready, affine, due, expired, further])
+          : [asked].filter((item) => isClaimable(item, context.at));
       const events: CommandEvent[] = [];
       let next: QueueItem | null = null;
       for (const item of candidates) {
@@ -353,25 +364,6 @@ function unknownRun(runId: string): Refused {
     { runId },
     { message: `${JSON.stringify(runId)} must be on the queue, found no such run` },
   );
-}
-
-function itemsOf(found: readonly (FoundDocuments<QueueItem> | null)[]): readonly QueueItem[] {
-  return found.flatMap((each) => each?.documents.map(({ document }) => document) ?? []);
-}
-
-/** Is the next takeover of it one too many? */
-function isSpent({ claim, reclaims, reclaimsMax }: QueueItem): boolean {
-  return claim !== null && reclaims >= reclaimsMax;
-}
-
-/** Ordered by rank, an affine item as if it were older, then by run id. */
-function comesBefore(one: QueueItem, other: QueueItem, runner: string): boolean {
-  const ranks = rankFor(one, runner) - rankFor(other, runner);
-  return ranks === 0 ? one.runId < other.runId : ranks < 0;
-}
-
-function rankFor({ rank, affinity }: QueueItem, runner: string): number {
-  return affinity === runner ? rank - affinityMs : rank;
 }
 
 function claimOf(

@@ -1,9 +1,7 @@
 /** Captures: what a run and its attempts have to say while they run, record by record. Each command is one pure decision.
  *  Invariant: the records of a capture are dense from 1, and none comes behind its end.
  *  Source: design section 14, decisions 15.3, 15.5, 15.8, 0026; rows SB-01 to SB-14. */
-import { isLive } from "../kernel/claim.js";
 import { sessionEntryBytesMax, sessionRecordsPerEntryMax } from "../kernel/limits.js";
-import { queueStream } from "../journal/events/queue.js";
 import { captureKey, sessionStream } from "../journal/events/session.js";
 import type { SessionBound, SessionFinished } from "../journal/events/session.js";
 import { queue } from "../../projections/queue.js";
@@ -12,10 +10,9 @@ import { sessionCaptures } from "../../projections/session-capture.js";
 import type { CaptureStatus, SessionCapture } from "../../projections/session-capture.js";
 import { accept, refuse } from "./answer.js";
 import type { CommandAnswer, CommandEvent, Refused } from "./answer.js";
-import type { CommandContext } from "./context.js";
 import { defineCommand } from "./define-command.js";
 import type { CommandMaker } from "./define-command.js";
-import { ownedAs, requireFence } from "./guard.js";
+import { requireHolder } from "./guard.js";
 import { factsBytes, parseAppendSessionEvents, parseBindSession, parseFinishSession } from "./session-input.js";
 import type {
   AppendSessionEventsInput,
@@ -46,7 +43,7 @@ export const bind: Maker<BindSessionInput, OneCapture, BindSessionParsed> = defi
   parse: parseBindSession,
   reads: [(input) => readsOf(input)],
   decide({ capture, item }, { runId, attemptId }, context) {
-    const refused = writerOf(runId, item, context);
+    const refused = requireHolder(runId, item, context);
     if (refused !== null) return refused;
     if (capture !== null) return accept([], stateOf(capture));
     const bound: SessionBound = { runId, attemptId };
@@ -64,7 +61,7 @@ export const appendEvents: Maker<AppendSessionEventsInput, OneCapture, AppendSes
     parse: parseAppendSessionEvents,
     reads: [(input) => readsOf(input)],
     decide({ capture, item }, { runId, attemptId, from, records }, context) {
-      const refused = writerOf(runId, item, context);
+      const refused = requireHolder(runId, item, context);
       if (refused !== null) return refused;
       if (capture === null) return unknownCapture(runId, attemptId);
       if (capture.status !== "recording") return closedCapture(capture, "to go on");
@@ -92,7 +89,7 @@ export const finish: Maker<FinishSessionInput, OneCapture, FinishSessionParsed> 
   parse: parseFinishSession,
   reads: [(input) => readsOf(input)],
   decide({ capture, item }, { runId, attemptId, status, failure, open }, context) {
-    const refused = writerOf(runId, item, context);
+    const refused = requireHolder(runId, item, context);
     if (refused !== null) return refused;
     if (capture === null) return unknownCapture(runId, attemptId);
     if (capture.status !== "recording") {
@@ -127,12 +124,6 @@ export const sessionCommands: SessionCommands = { bind, appendEvents, finish };
 
 function readsOf({ runId, attemptId }: { readonly runId: string; readonly attemptId: string }) {
   return { capture: sessionCaptures.get(captureKey(runId, attemptId)), item: queue.get(runId) };
-}
-
-function writerOf(runId: string, item: QueueItem | null, context: CommandContext): Refused | null {
-  return isLive(item?.claim ?? null, context.at)
-    ? requireFence(ownedAs(queueStream(runId), item, context), context)
-    : null;
 }
 
 function stateOf({ status, events }: SessionCapture): CaptureState {

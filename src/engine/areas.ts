@@ -1,15 +1,20 @@
 /** Which areas there are: those that this program defines, and those that the journal says somebody defined.
- *  Invariant: a closed area is never written by `append`, and never by a program without its definition.
+ *  Invariants: a closed area is never written by `append`, and never by a program without its definition; a kind of streams
+ *  is owned by one area, or by several of the ledger's own.
  *  Source: design section 6. */
 import { invalid, LedgerError } from "../kernel/errors.js";
 import { areaOf, kindOf } from "../kernel/names.js";
 import { reservedAreas, reservedKinds } from "../journal/define-events.js";
 import type { EventDefinitions, ParsedEventDefinition } from "../journal/define-events.js";
+import { builtInEvents } from "../journal/events/built-in.js";
 import type { AreaDefined } from "../journal/events/journal.js";
+
+const builtInAreas: ReadonlySet<string> = new Set(builtInEvents.map(({ area }) => area));
 
 export class Areas {
   private readonly definitions = new Map<string, EventDefinitions>();
-  private readonly owners = new Map<string, EventDefinitions>();
+  /** By kind of streams, the areas that own it: one, or several of the ledger's own. */
+  private readonly owners = new Map<string, readonly EventDefinitions[]>();
   private readonly recorded = new Map<string, AreaDefined>();
   private readonly strict: boolean;
 
@@ -22,10 +27,11 @@ export class Areas {
         throw invalid("options.events", "one definition an area", definition.area);
       this.definitions.set(definition.area, definition);
       for (const kind of definition.kinds) {
-        const owner = this.owners.get(kind);
-        if (owner !== undefined)
-          throw invalid("options.events", `one area a stream kind: ${owner.area} owns ${kind}`, definition.area);
-        this.owners.set(kind, definition);
+        const owners = this.owners.get(kind) ?? [];
+        const other = owners.find(({ area }) => !(builtInAreas.has(area) && builtInAreas.has(definition.area)));
+        if (other !== undefined)
+          throw invalid("options.events", `one area a stream kind: ${other.area} owns ${kind}`, definition.area);
+        this.owners.set(kind, [...owners, definition]);
       }
     }
   }
@@ -48,9 +54,9 @@ export class Areas {
       throw invalid(`${path} stream`, "of a kind that the journal does not use itself", stream);
     if (reservedAreas.has(area)) throw invalid(`${path}.type`, "of an area that the journal does not use itself", type);
     const definition = this.definitions.get(area);
-    const owner = this.owners.get(kind);
-    if (owner !== undefined && owner !== definition)
-      throw invalid(`${path}.type`, `of area ${owner.area}, which owns the stream kind ${kind}`, type);
+    const owners = this.owners.get(kind) ?? [];
+    if (owners[0] !== undefined && !owners.some((owner) => owner === definition))
+      throw invalid(`${path}.type`, `of area ${owners[0].area}, which owns the stream kind ${kind}`, type);
     if (definition === undefined) {
       if (this.strict) throw invalid(`${path}.type`, "of a defined area: the ledger was opened strict", type);
       return;

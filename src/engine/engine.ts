@@ -36,7 +36,7 @@ import type { Catalogue } from "./projector/catalogue.js";
 import { Followers } from "./projector/followers.js";
 import { Projector } from "./projector/projector.js";
 import { TableReader } from "./projector/reads.js";
-import type { ProjectionReader } from "./projector/reads.js";
+import type { ProjectionReader, ReadsOptions } from "./projector/reads.js";
 import { projectionStatus } from "./projector/status.js";
 import { Views } from "./projector/views.js";
 import { prepareAppend } from "./prepare.js";
@@ -254,14 +254,13 @@ export class Engine {
   /** The documents of a projection that the ledger was opened with. */
   projection<Document extends object>(projection: Projection<Document> | string): ProjectionReader<Document> {
     this.checkOpen();
+    return new TableReader<Document>(this.options.catalogue.tableOf(projection), this.reads());
+  }
+
+  /** What reading documents needs, for whoever reads several projections at once. */
+  reads(): ReadsOptions & { readonly catalogue: Catalogue } {
     const { builds, views } = this;
-    const table = this.options.catalogue.tableOf(projection);
-    return new TableReader<Document>(table, {
-      store: this.options.store,
-      builds,
-      views,
-      run: (work) => this.run(work),
-    });
+    return { ...this.options, builds, views, run: (work) => this.run(work) };
   }
 
   /** The ledger as it was at a position or a time. */

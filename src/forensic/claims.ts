@@ -140,6 +140,9 @@ export class Claims {
       case "endedUnlessLive":
         if (standing !== null && !isLive(standing, moment)) standing.endedIn = moment.tx;
         return null;
+      case "closed":
+        if (standing !== null) standing.endedIn = moment.tx;
+        return standing !== null && isLive(standing, moment) ? `${type} ends a live claim of ${stream}` : null;
       default:
         return unreachable(fact);
     }

@@ -24,8 +24,9 @@ export interface ClaimTaken {
  *  `data.claim` is the new claim, and no live one stands. `renewed`: under the live fence, until `data.expiresAt`, which is
  *  later than before. `ended`: under the live fence. `endedLate`: under the fence of the last holder, live or not.
  *  `endedWhenExpired`: under the live fence, or without it when the claim has expired. `endedUnlessLive`: by anybody; a live
- *  claim goes on. */
-export type ClaimFact = "begun" | "taken" | "renewed" | "ended" | "endedLate" | "endedWhenExpired" | "endedUnlessLive";
+ *  claim goes on. `closed`: by anybody, where no claim is live. */
+export type ClaimFact =
+  "begun" | "taken" | "renewed" | "ended" | "endedLate" | "endedWhenExpired" | "endedUnlessLive" | "closed";
 
 /** By event type, of version 1. Every other event under a fence must be written while its claim is live. */
 export const claimFacts: ReadonlyMap<string, ClaimFact> = new Map<string, ClaimFact>([
@@ -38,6 +39,7 @@ export const claimFacts: ReadonlyMap<string, ClaimFact> = new Map<string, ClaimF
   ["queue.requeued", "ended"],
   ["queue.died", "endedWhenExpired"],
   ["queue.cancelRequested", "endedUnlessLive"],
+  ["queue.closed", "closed"],
 ]);
 
 /** Does an event of this type, under a fence, end the claim of that fence? */

@@ -47,3 +47,10 @@ export function checkTime(value: unknown, path: string): void {
 export function nullOr(check: FactCheck): FactCheck {
   return (value, path) => (value === null ? value : check(value, path));
 }
+
+/** One of a few words. */
+export function oneOf(words: readonly string[]): FactCheck {
+  return (value, path) => {
+    if (!(words as readonly unknown[]).includes(value)) throw invalid(path, `one of ${words.join(", ")}`, value);
+  };
+}

@@ -73,6 +73,8 @@ export const tokenUnitsMin: number = 16;
 /** Refusals of one claim key that are remembered, and recorded. */
 export const refusedNamesMax: number = 32;
 export const runInputBytesMax: number = 1024 * 1024;
+/** What went wrong, where it is told as JSON or bytes. */
+export const errorBytesMax: number = 1024 * 1024;
 export const priorityMax: number = 1_000;
 /** What one step of priority is worth in waiting. */
 export const priorityStepMs: number = 60_000;

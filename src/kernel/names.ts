@@ -12,6 +12,7 @@ const namePattern = /^[A-Za-z][A-Za-z0-9_.-]*$/;
 const areaPattern = /^[a-z][a-zA-Z0-9-]{0,31}$/;
 const typePattern = /^[a-z][a-zA-Z0-9-]{0,31}\.[a-z][a-zA-Z0-9]*$/;
 const runIdPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
+const attemptIdPattern = /^[A-Za-z][A-Za-z0-9_.-]{0,127}\.[1-9][0-9]{0,15}$/;
 const taskIdPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const originPattern = /^[a-z0-9][a-z0-9./-]{0,127}$/;
 const codePattern = /^[A-Z][A-Z0-9_]{0,63}$/;
@@ -39,6 +40,11 @@ export function parseReason(value: unknown, path: string): string {
   return parseText(value, path, titleUnitsMax);
 }
 
+/** What something is called for people: 1 to 200 units, as a reason is. A fact, and not erasable. */
+export function parseTitle(value: unknown, path: string): string {
+  return parseText(value, path, titleUnitsMax);
+}
+
 /** A run id, safe as a file name and as a key. */
 export function parseRunId(value: unknown, path: string): string {
   return parsePattern(
@@ -47,6 +53,11 @@ export function parseRunId(value: unknown, path: string): string {
     runIdPattern,
     "a run id: 1 to 200 letters, digits, ., _ or -, starting with a letter or digit",
   );
+}
+
+/** The id of an attempt: a name, a dot, and a number from 1. */
+export function parseAttemptId(value: unknown, path: string): string {
+  return parsePattern(value, path, attemptIdPattern, "the id of an attempt: <node>.<number>");
 }
 
 /** A task id, safe as a file name and as a key. */

@@ -10,7 +10,7 @@ const hour = 3_600_000;
 const noon = Date.UTC(2026, 2, 1, 12);
 let file: string;
 
-/** Ten events from noon on, one an hour: run/r1 by alice and log/a by nobody in turns; `journal.opened` comes first. */
+/** Ten events from noon on, one an hour: job/r1 by alice and log/a by nobody in turns; `journal.opened` comes first. */
 beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), "runledger-log-"));
   file = join(folder, "state.ledger");
@@ -18,7 +18,7 @@ beforeAll(async () => {
   const ledger = await openLedger(file, { clock: { now: () => now, monotonic: () => now } });
   for (let number = 1; number <= 10; number++) {
     now = noon + number * hour;
-    if (number % 2 === 1) await ledger.append("run/r1", [{ type: "run.noted", data: { number } }], { actor: "alice" });
+    if (number % 2 === 1) await ledger.append("job/r1", [{ type: "job.noted", data: { number } }], { actor: "alice" });
     else await ledger.append("log/a", [{ type: "line.appended", data: { number } }]);
   }
   await ledger.close();
@@ -92,26 +92,26 @@ describe("log", () => {
     [["#3..#5"], [3, 4, 5]],
     [["8.."], [8, 9, 10]],
     [["..@~8"], [0, 1, 2]],
-    [["run/r1@2..log/a@2"], [3, 4]],
+    [["job/r1@2..log/a@2"], [3, 4]],
     [["2026-03-01T14:00..2026-03-01T16:59"], [2, 3, 4]],
     [
-      ["--stream", "run/r1"],
+      ["--stream", "job/r1"],
       [1, 3, 5, 7, 9],
     ],
     [
-      ["--stream", "run/r1", "--limit", "2"],
+      ["--stream", "job/r1", "--limit", "2"],
       [1, 3],
     ],
     [
-      ["--stream", "run/r1", "--reverse", "--limit", "2"],
+      ["--stream", "job/r1", "--reverse", "--limit", "2"],
       [9, 7],
     ],
     [
-      ["--stream", "run/r1", "#4.."],
+      ["--stream", "job/r1", "#4.."],
       [5, 7, 9],
     ],
     [
-      ["--stream", "run/r1", "--reverse", "..#4"],
+      ["--stream", "job/r1", "--reverse", "..#4"],
       [3, 1],
     ],
     [
@@ -120,7 +120,7 @@ describe("log", () => {
     ],
     [["--type", "journal.opened"], [0]],
     [
-      ["--stream", "run/r1", "--kind", "run", "--type", "run.noted"],
+      ["--stream", "job/r1", "--kind", "job", "--type", "job.noted"],
       [1, 3, 5, 7, 9],
     ],
     [
@@ -164,16 +164,16 @@ describe("log", () => {
     ["--since", "2030-01-01"],
     ["--until", "2020-01-01"],
     ["--kind", "none"],
-    ["--stream", "run/r1", "--type", "line.appended"],
+    ["--stream", "job/r1", "--type", "line.appended"],
   ])("that finds nothing says so: %j", async (...args) => {
     const done = await call(["log", "--ledger", file, ...args]);
     expect(done).toMatchObject({ code: 0, stdout: "", stderr: "no event is in this range and passes these filters\n" });
   });
 
   test("of a stream that is not there is not an empty answer", async () => {
-    const done = await call(["log", "--ledger", file, "--stream", "run/r2"]);
+    const done = await call(["log", "--ledger", file, "--stream", "job/r2"]);
     expect(done).toMatchObject({ code: 3, stdout: "" });
-    expect(done.stderr).toContain('NOT_FOUND: stream "run/r2" must have events, found none');
+    expect(done.stderr).toContain('NOT_FOUND: stream "job/r2" must have events, found none');
     expect(done.stderr).not.toContain("hint");
   });
 
@@ -203,8 +203,8 @@ describe("log", () => {
 });
 
 test("C14 composed and decomposed names are two streams, and a look-up that misses shows the look-alike", async () => {
-  const composed = "run/caf\u00e9";
-  const decomposed = "run/cafe\u0301";
+  const composed = "job/caf\u00e9";
+  const decomposed = "job/cafe\u0301";
   const both = newLedgerFile();
   for (const stream of [composed, decomposed])
     await call(["append", "--ledger", both, "--stream", stream], { input: `{"stream":${JSON.stringify(stream)}}\n` });
@@ -218,13 +218,13 @@ test("C14 composed and decomposed names are two streams, and a look-up that miss
   for (const args of [
     ["log", "--stream", decomposed],
     ["show", `${decomposed}@1`],
-    ["log", "--stream", "run/CAF\u00c9"],
-    ["cat", "run/ca\u200bf\u00e9@1"],
+    ["log", "--stream", "job/CAF\u00c9"],
+    ["cat", "job/ca\u200bf\u00e9@1"],
   ]) {
     const [verb = "", ...rest] = args;
     const done = await call([verb, "--ledger", one, ...rest]);
     expect(done).toMatchObject({ code: 3, stdout: "" });
-    expect(done.stderr).toContain("run/caf\\u{e9} looks like it and is another stream");
+    expect(done.stderr).toContain("job/caf\\u{e9} looks like it and is another stream");
   }
 });
 

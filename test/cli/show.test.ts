@@ -13,15 +13,15 @@ describe("show", () => {
     const file = newLedgerFile();
     const ledger = await openLedger(file);
     const { position, ids } = await ledger.append(
-      "run/r1",
-      [{ type: "run.started" }, { type: "run.noted", data: { b: [1], a: { note: content("first line\nsecond") } } }],
+      "job/r1",
+      [{ type: "job.started" }, { type: "job.noted", data: { b: [1], a: { note: content("first line\nsecond") } } }],
       {
         actor: "alice",
         correlation: "order 7",
         meta: { tenant: "t1" },
       },
     );
-    await ledger.append("run/r1", [{ type: "run.finished" }], { cause: { position, id: ids[1] ?? "" } });
+    await ledger.append("job/r1", [{ type: "job.finished" }], { cause: { position, id: ids[1] ?? "" } });
     await ledger.close();
 
     const done = await runledger(["show", "--ledger", file, "#2"]);
@@ -30,15 +30,15 @@ describe("show", () => {
     expect(lines).toContain(`id           ${ids[1]}`);
     for (const line of [
       "event        #2",
-      "stream       run/r1@2",
-      "type         run.noted, version 1",
+      "stream       job/r1@2",
+      "type         job.noted, version 1",
       "actor        alice",
       "tx           #1..#2 (2 events)",
       "correlation  order 7",
       'meta         {"tenant":"t1"}',
     ])
       expect(lines).toContain(line);
-    expect(lines).toContain(`previous     #1  ${ids[0]?.slice(0, 12)}  run.started`);
+    expect(lines).toContain(`previous     #1  ${ids[0]?.slice(0, 12)}  job.started`);
     expect(done.stdout).toMatch(/\nnext {9}#3 {2}[0-9a-f]{12} {2}run\.finished\n/);
     expect(lines).toContain(
       "content      /a/note  number 1  text/plain;charset=utf-8  17 bytes  present  first line\\nsecond",

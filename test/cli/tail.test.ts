@@ -70,7 +70,7 @@ describe("tail", () => {
     expect(lines).toEqual((await call(["log", "--ledger", file, "--json", "#2.."])).stdout.split("\n").slice(0, -1));
   });
 
-  // Before it starts: 1 to 5 in log/a by nobody, then 6 in run/r1 by alice. Afterwards 7 in log/b, 8 and 9 by alice.
+  // Before it starts: 1 to 5 in log/a by nobody, then 6 in job/r1 by alice. Afterwards 7 in log/b, 8 and 9 by alice.
   test.each([
     [
       ["-n", "2"],
@@ -95,7 +95,7 @@ describe("tail", () => {
     ],
     [["--stream", "log/a", "-n", "1"], [5], [9]],
     [["--stream", "log/b"], [], [7]],
-    [["--kind", "run", "-n", "3"], [6], [8]],
+    [["--kind", "job", "-n", "3"], [6], [8]],
     [
       ["--type", "line.appended", "-n", "2"],
       [4, 5],
@@ -104,12 +104,12 @@ describe("tail", () => {
     [["--actor", "alice"], [6], [8, 9]],
   ])("with %j shows %j, then %j", async (args, before, after) => {
     const file = await ledgerWith(5);
-    await append(file, "run/r1", [{ type: "run.noted", data: { number: 6 } }], "alice");
+    await append(file, "job/r1", [{ type: "job.noted", data: { number: 6 } }], "alice");
     const following = tail(file, "--json", ...args);
     expect(numbersOf(await following.lines(before.length))).toEqual(before);
 
     await append(file, "log/b", numbered(7));
-    await append(file, "run/r1", [{ type: "run.noted", data: { number: 8 } }], "alice");
+    await append(file, "job/r1", [{ type: "job.noted", data: { number: 8 } }], "alice");
     await append(file, "log/a", numbered(9), "alice");
 
     expect(numbersOf(await following.lines(before.length + after.length))).toEqual([...before, ...after]);

@@ -72,18 +72,21 @@ interface Candidates {
   readonly expired?: readonly QueueItem[];
 }
 
+const anyOfB = { holder: "B", leaseMs: 1_000, tokenHash, runId: undefined };
+
 function claimFrom(
   { ready = [], affine = [], due = [], expired = [] }: Candidates,
   exclude: readonly string[] = [],
 ): CommandAnswer {
   const candidates = {
+    item: null,
     ready: found(...ready),
     affine: found(...affine),
     due: found(...due),
     expired: found(...expired),
     further: null,
   };
-  return claimNext.decide(candidates, { holder: "B", leaseMs: 1_000, tokenHash, exclude }, context());
+  return claimNext.decide(candidates, { ...anyOfB, exclude }, context());
 }
 
 /** Stream and type of each event. */
@@ -92,10 +95,12 @@ const eventsOf = (answer: CommandAnswer): readonly string[] =>
 
 describe("a claim", () => {
   test("asks for what may be first, however many items there are", () => {
-    const wish = { holder: "B", leaseMs: 1_000, tokenHash, exclude: ["r1", "r2"] };
-    const queries = Object.values(claimNext.reads[0]!(wish as never, {} as never, { at })).map(
-      (read) => (read as { query: unknown }).query,
-    );
+    const { item: asked, ...finds } = claimNext.reads[0]!({ ...anyOfB, exclude: ["r1", "r2"] } as never, {} as never, {
+      at,
+    });
+    const queries = Object.values(finds).map((read) => (read as { query: unknown }).query);
+
+    expect(asked).toMatchObject({ key: null });
 
     expect(queries).toEqual([
       { index: "ready", limit: 3 },

@@ -153,23 +153,23 @@ describeStores("cases from the field", (_, openStore) => {
   test("D09 an event reads and writes as many rows beside two thousand documents as beside twenty", async () => {
     const [small, large, events, budget] = [20, 2_000, 100, 1.5];
     const projection = defineProjection<{ n: number }>()({
-      name: "run",
+      name: "trip",
       version: 1,
       indexes: { n: ({ n }) => [n] },
       on: {
-        "run.moved": { key: ({ data }) => String(data["run"]), apply: (run) => ({ n: (run?.n ?? 0) + 1 }) },
+        "trip.moved": { key: ({ data }) => String(data["run"]), apply: (run) => ({ n: (run?.n ?? 0) + 1 }) },
       },
     });
-    const moving = (run: number): NewEvent => ({ type: "run.moved", data: { run } });
+    const moving = (run: number): NewEvent => ({ type: "trip.moved", data: { run } });
     const rowsOf = async (documents: number): Promise<number> => {
       const counted = counting(await openStore());
       const ledger = await open(counted.store, { projections: [projection], cacheDocuments: 0 });
       await ledger.append(
-        "run/1",
+        "trip/1",
         Array.from({ length: documents }, (_each, run) => moving(run)),
       );
       counted.reset();
-      for (let n = 0; n < events; n++) await ledger.append("run/1", [moving((n * 7) % documents)]);
+      for (let n = 0; n < events; n++) await ledger.append("trip/1", [moving((n * 7) % documents)]);
       const rows = counted.rows();
       expect((await ledger.projection(projection).get("7"))!.n).toBeGreaterThan(1);
       return rows;

@@ -119,25 +119,52 @@ export class TableReader<Document extends object> implements ProjectionReader<Do
     signal: AbortSignal | undefined,
     look: (reads: StoreSnapshot, view: View) => Promise<Result>,
   ): Promise<Result> {
-    const { store, builds, views, run } = this.options;
-    const { table } = this;
-    return run(async () => {
-      checkWanted(signal);
-      const bringing = store.readOnly ? undefined : builds.ready([table.projection], signal);
-      if (bringing !== undefined) await bringing;
-      let enough = Infinity;
-      for (;;) {
-        const found = await withSnapshot(store, async (reads) => {
-          const view = await views.of(reads, table, enough);
-          return view.type === "behind" ? view : { type: "found" as const, answer: await look(reads, view) };
-        });
-        if (found.type === "found") return found.answer;
-        // As of here is new enough, however fast others write meanwhile.
-        enough = Math.min(enough, found.head);
-        if (store.readOnly)
-          throw notReady(table.projection, "open the ledger for writing with this projection, and read it there once");
-        await builds.bring(table, signal);
-      }
-    });
+    return readTables([this.table], this.options, signal, (reads, [view]) => look(reads, view!)); // one a table
   }
+}
+
+/** Looks at tables on one snapshot, all of them as of one position that is not older than the head at the call. */
+export function readTables<Result>(
+  tables: readonly Table[],
+  { store, builds, views, run }: ReadsOptions,
+  signal: AbortSignal | undefined,
+  look: (reads: StoreSnapshot, found: readonly View[]) => Promise<Result>,
+): Promise<Result> {
+  return run(async () => {
+    checkWanted(signal);
+    const bringing = store.readOnly
+      ? undefined
+      : builds.ready(
+          tables.map(({ projection }) => projection),
+          signal,
+        );
+    if (bringing !== undefined) await bringing;
+    let enough = Infinity;
+    for (;;) {
+      const found = await withSnapshot(store, async (reads) => {
+        const seen: View[] = [];
+        for (const table of tables) {
+          const view = await views.of(reads, table, enough);
+          if (view.type === "behind") return { ...view, table };
+          // Two tables that stand behind the head at different places show no moment that there was.
+          if (seen[0] !== undefined && seen[0].position !== view.position) return { type: "apart" as const };
+          seen.push(view);
+        }
+        return { type: "found" as const, answer: await look(reads, seen) };
+      });
+      if (found.type === "found") return found.answer;
+      if (found.type === "apart") {
+        enough = Infinity;
+        continue;
+      }
+      // As of here is new enough, however fast others write meanwhile.
+      enough = Math.min(enough, found.head);
+      if (store.readOnly)
+        throw notReady(
+          found.table.projection,
+          "open the ledger for writing with this projection, and read it there once",
+        );
+      await builds.bring(found.table, signal);
+    }
+  });
 }

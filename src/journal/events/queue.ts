@@ -73,6 +73,11 @@ export interface QueueDied {
   readonly reason?: string;
 }
 
+/** What it was queued for is over, and nobody was working on it. */
+export interface QueueClosed {
+  readonly reason?: string;
+}
+
 const why = { reason: parseReason };
 
 /** Closed: written by the queue's commands alone. */
@@ -102,6 +107,7 @@ export const queueEvents: EventDefinitions = defineEvents(
     "queue.requeued": { parse: factsOf("queue.requeued", { availableAt: checkTime }, why) },
     "queue.wanted": { parse: factsOf("queue.wanted", { availableAt: checkTime }, why) },
     "queue.cancelRequested": { parse: factsOf("queue.cancelRequested", { reason: parseReason }) },
+    "queue.closed": { parse: factsOf("queue.closed", {}, why) },
     "queue.died": { parse: factsOf("queue.died", { cause: checkCause }, why) },
   },
 );

@@ -27,15 +27,15 @@ interface Attempt {
   updatedAt: number;
 }
 
-const runEvents = defineEvents("run", { open: false }, { "run.stepFinished": {} });
-const runOf = ({ stream }: { readonly stream: string }): string => stream.slice("run/".length);
+const runEvents = defineEvents("shift", { open: false }, { "shift.stepFinished": {} });
+const runOf = ({ stream }: { readonly stream: string }): string => stream.slice("shift/".length);
 
 const runs = defineProjection<Run>()({
   name: "bench-run",
   version: 1,
   indexes: { status: ({ status, createdAt }) => [status, createdAt] },
   on: {
-    "run.stepFinished": {
+    "shift.stepFinished": {
       key: runOf,
       apply(run, { data, at }) {
         if (run === undefined)
@@ -66,7 +66,7 @@ const attempts = defineProjection<Attempt>()({
   version: 1,
   indexes: { run: ({ run, createdAt }) => [run, createdAt] },
   on: {
-    "run.stepFinished": {
+    "shift.stepFinished": {
       key: (event) => `${runOf(event)}/1`,
       apply(attempt, event) {
         const { data, at } = event;
@@ -89,14 +89,14 @@ const attempts = defineProjection<Attempt>()({
   },
 });
 
-const finishStep = defineCommand("run.finishStep", {
+const finishStep = defineCommand("shift.finishStep", {
   reads: [
     (input: { readonly run: string; readonly step: object }) => ({ run: runs.get(input.run) }),
     (input) => ({ attempt: attempts.get(`${input.run}/1`) }),
   ],
   decide: ({ run, attempt }, input, context) => {
     if (run !== null && run.status !== "running") return refuse("ILLEGAL_TRANSITION", { status: run.status });
-    return accept([{ stream: `run/${input.run}`, type: "run.stepFinished", data: input.step }], {
+    return accept([{ stream: `shift/${input.run}`, type: "shift.stepFinished", data: input.step }], {
       steps: (attempt?.steps ?? 0) + 1,
       at: context.at,
     });
