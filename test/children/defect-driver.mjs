@@ -12,6 +12,7 @@ const [seed, tries] = [Number(seedText), Number(triesText)];
 const load = (file) => import(pathToFileURL(join(dist, file)).href);
 const testing = await load("src/testing/index.js");
 const { compareWithModel, describeCommands, describeProjection, describeStore, simulate, simulateWorkers } = testing;
+const { captureCalls, checkCaptures } = await load("src/testing/capture-law.js");
 const { hashToken, openLedger, queueCommands } = await load("src/index.js");
 const { queue } = await load("projections/index.js");
 const { queueEvents } = await load("src/journal/events/queue.js");
@@ -56,6 +57,8 @@ function judgeBy(family, title) {
       return tryLaw(title, (runner) => describeCommands("the queue", commandsSubject(), runner));
     case "projection":
       return tryLaw(title, (runner) => describeProjection("the queue", projectionSubject(), runner));
+    case "captures":
+      return tryLaw(title, ({ test }) => test(title, () => testing.checkLaw({ title, property: capturesProperty })));
     case "memory":
       return tryLaw(title, (runner) => describeStore("memory", async () => fixtureOf(createMemoryStore()), runner));
     case "sqlite":
@@ -101,6 +104,14 @@ function isCrash(error) {
   const isLaw = error.name === "LawBroken" || error.code === "ERR_ASSERTION";
   const { cause } = error;
   return !isLaw || cause instanceof TypeError || cause instanceof ReferenceError;
+}
+
+function capturesProperty() {
+  return fc.asyncProperty(captureCalls, async (calls) => {
+    const ledger = await openLedger(createMemoryStore());
+    await checkCaptures(ledger, calls);
+    await ledger.close();
+  });
 }
 
 async function openFile() {

@@ -13,6 +13,8 @@ export interface Defect {
   readonly killedBy: string;
 }
 
+const captures =
+  "captures: every call goes as a naive model of captures says, and what is read back is what was accepted";
 const lockstep = "lockstep: every call goes as the reference model says";
 
 /** Claims and fences. */
@@ -391,6 +393,45 @@ const ofTheEngine: readonly Omit<Defect, "id">[] = [
   },
 ];
 
+/** Captures. */
+const ofCaptures: readonly Omit<Defect, "id">[] = [
+  {
+    says: "records behind a gap are accepted",
+    file: "src/commands/session.js",
+    find: "if (from !== expected)",
+    put: "if (from < expected)",
+    killedBy: captures,
+  },
+  {
+    says: "records behind the end of a capture are accepted",
+    file: "src/commands/session.js",
+    find: 'return closedCapture(capture, "to go on");',
+    put: ";",
+    killedBy: captures,
+  },
+  {
+    says: "another end than the first one is taken for the same",
+    file: "src/commands/session.js",
+    find: "return isSame",
+    put: "return capture.status === status",
+    killedBy: captures,
+  },
+  {
+    says: "records are not counted",
+    file: "projections/session-capture.js",
+    find: "there.events += records.length;",
+    put: "there.events += 1;",
+    killedBy: captures,
+  },
+  {
+    says: "a reading begins behind the record that it was asked for",
+    file: "src/api/session-records.js",
+    find: "if (next > after + 1)",
+    put: "if (from > after + 1)",
+    killedBy: captures,
+  },
+];
+
 /** The stores. */
 const ofStores: readonly Omit<Defect, "id">[] = [
   {
@@ -435,6 +476,7 @@ export const defects: readonly Defect[] = [
   ...numbered("C", ofClaims),
   ...numbered("Q", ofTheQueue),
   ...numbered("E", ofTheEngine),
+  ...numbered("R", ofCaptures),
   ...numbered("S", ofStores),
 ];
 
