@@ -1,16 +1,7 @@
 /** Who owns something at a moment, as lists show it: a claim whose lease is over has no owner, whatever its status says
  *  (case I13). */
-import type { Ledger, ListedClaim } from "../index.js";
+import type { Ledger, ListedClaim, RunOwner } from "../index.js";
 import { isLive } from "../kernel/claim.js";
-
-/** An owner as JSON shows it. Times are ms since the epoch. */
-export interface Owner {
-  readonly holder: string;
-  readonly generation: number;
-  readonly acquiredAt: number;
-  /** When its lease ends. */
-  readonly expiresAt: number;
-}
 
 /** Now, as a claim sees it: engine time, which is never before the last event. */
 export async function nowOf(ledger: Ledger): Promise<number> {
@@ -18,8 +9,8 @@ export async function nowOf(ledger: Ledger): Promise<number> {
 }
 
 /** The owner under a claim; null when there is none at that moment. */
-export function ownerOf(claim: ListedClaim | null, now: number): Owner | null {
+export function ownerOf(claim: ListedClaim | null, now: number): RunOwner | null {
   if (claim === null || !isLive(claim, now)) return null;
-  const { holder, generation, acquiredAt, expiresAt } = claim;
-  return { holder, generation, acquiredAt, expiresAt };
+  const { holder, generation, expiresAt } = claim;
+  return { holder, generation, expiresAt };
 }

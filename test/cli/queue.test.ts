@@ -79,7 +79,7 @@ describe("queue", () => {
       reason: null,
     });
     expect(items[1]).toMatchObject({
-      owner: { holder: "host of r-claimed", generation: 1, acquiredAt: t0 + 1_000, expiresAt: t0 + 61_000 },
+      owner: { holder: "host of r-claimed", generation: 1, expiresAt: t0 + 61_000 },
     });
     expect(items[2]).toMatchObject({ availableAt: null, reason: "waits for a person" });
     expect(done.stdout).not.toContain("tokenHash");

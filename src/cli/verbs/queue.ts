@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { queue } from "../../../projections/queue.js";
 import type { QueueItem } from "../../../projections/queue.js";
 import { queueStatuses } from "../../api/queue.js";
-import type { QueueEntry } from "../../index.js";
+import type { QueueEntry, RunOwner } from "../../index.js";
 import { listLimitDefault } from "../../kernel/limits.js";
 import { jsonOption, ledgerOption, limitOption, oneOf } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
@@ -12,7 +12,6 @@ import { escapeText } from "../escape.js";
 import { isoTime } from "../figures.js";
 import { ledgerFile, withLedger } from "../open.js";
 import { nowOf, ownerOf } from "../owner.js";
-import type { Owner } from "../owner.js";
 import { foundDocuments, readsOf } from "../read-documents.js";
 
 interface QueueOptions extends CommonOptions {
@@ -46,7 +45,7 @@ interface ItemObject {
   readonly run: string;
   readonly status: QueueItem["status"];
   /** Who has a live claim now. */
-  readonly owner: Owner | null;
+  readonly owner: RunOwner | null;
   /** That of the last claim; 0 before the first. */
   readonly generation: number;
   readonly createdAt: number;
