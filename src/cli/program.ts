@@ -9,6 +9,7 @@ import { Terminal } from "./terminal.js";
 import type { Surroundings } from "./terminal.js";
 import { addAppend } from "./verbs/append.js";
 import { addCat } from "./verbs/cat.js";
+import { addExec } from "./verbs/exec.js";
 import { addErase } from "./verbs/erase.js";
 import { addCheckProof } from "./verbs/check-proof.js";
 import { addCheckpoint } from "./verbs/checkpoint.js";
@@ -45,6 +46,7 @@ Exit codes:
   3    cannot decide: unknown format, unreadable, missing, no key, nothing to check, nothing signed by a given key
   4    in order, but no checkpoint from outside vouches for it, and --require-anchor was given
   70   a bug in runledger
+  75   the run was taken away (exec, which otherwise ends with the exit code of its command)
   130  interrupted (143 when asked to terminate)
   141  the reader of the output went away
 
@@ -77,6 +79,7 @@ function buildProgram(line: CommandLine): Command {
     .addHelpText("after", moreHelp);
   addInit(program, line);
   addAppend(program, line);
+  addExec(program, line);
   addLog(program, line);
   addTail(program, line);
   addShow(program, line);

@@ -43,14 +43,14 @@ interface Waiting {
 
 export class Capture {
   /** Why it ended before the output did. */
-  failure: unknown = null;
+  failure: Error | null = null;
   private readonly record: RecordBatch;
   private readonly waiting: Waiting[] = [];
   private readonly streams: Readable[] = [];
   private readonly reads: Promise<void>[] = [];
   private onItsWay = 0;
   private sending: Promise<void> | null = null;
-  private roomWanted: (() => void)[] = [];
+  private readonly roomWanted: (() => void)[] = [];
   /** Chunks that were read and are not passed on yet. */
   private busy = 0;
   private hasLeft = false;
@@ -167,7 +167,7 @@ export class Capture {
   }
 
   private fail(error: unknown): void {
-    this.failure ??= error;
+    this.failure ??= error instanceof Error ? error : new Error("the output could not be recorded", { cause: error });
     this.waiting.length = 0;
     this.onItsWay = 0;
     this.giveRoom();

@@ -98,7 +98,12 @@ describe("a capture", () => {
 
   test("reads no more while the reader of the output is behind", async () => {
     const { passed, open } = gate();
-    const slow = new Writable({ write: (_chunk, _encoding, done) => void passed.then(() => done()) });
+    const slow = new Writable({
+      async write(_chunk, _encoding, done) {
+        await passed;
+        done();
+      },
+    });
     const capture = new Capture(async () => {});
     const stream = new PassThrough();
     capture.read("stdout", stream, new Outlet(slow));

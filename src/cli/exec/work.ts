@@ -1,0 +1,159 @@
+/** The work on a run that is ours: attempt after attempt, until it is done, given back, or taken away. */
+import { existsSync } from "node:fs";
+import { LedgerError } from "../../index.js";
+import type { Counted } from "./capture.js";
+import { exitCodeOfExit, exitCodeOfSignal } from "./exit-code.js";
+import type { Exit } from "./exit-code.js";
+import { findProgram } from "./program-path.js";
+import { runAttempt } from "./run-attempt.js";
+import type { AttemptRun, Surroundings } from "./run-attempt.js";
+import { isFenced } from "./run-record.js";
+import type { Ending } from "./run-record.js";
+import type { StopReason } from "./stop.js";
+
+/** How it ended for this process. */
+export interface Worked {
+  readonly status: "completed" | "failed" | "cancelled" | "drained" | "lost" | "unrecorded";
+  readonly exitCode: number;
+  readonly exit: Exit | null;
+  /** The attempts of this process. */
+  readonly attempts: readonly { readonly attemptId: string; readonly exit: Exit | null }[];
+  readonly received: Counted;
+  readonly recorded: Counted;
+  /** What whoever started it should know. */
+  readonly notes: readonly string[];
+}
+
+export const exitCodeOfLost = 75;
+
+/** Works on a run until nothing is left to do for this process. */
+export async function work(around: Surroundings): Promise<Worked> {
+  const tally = new Tally();
+  try {
+    return await workOn(around, tally);
+  } catch (error) {
+    // Whatever the refusal was of, from then on nothing was written.
+    if (isFenced(error)) return tally.close("lost", exitCodeOfLost, [error.message]);
+    throw error;
+  }
+}
+
+async function workOn(around: Surroundings, tally: Tally): Promise<Worked> {
+  const { run, record, stop, signals } = around;
+  for (let failures = run.failures; ; failures++) {
+    const before = stop.why();
+    if (before !== null) return stopWithout(before, around, tally);
+    const started = await startCommand(around);
+    if ("sentence" in started) {
+      const attemptId = await record.couldNotStart({ code: started.exit }, started.sentence);
+      tally.addNeverStarted(attemptId, { code: started.exit });
+      return tally.close("failed", started.exit, [started.sentence]);
+    }
+    tally.add(started);
+    const { stopped, exit } = started;
+    const asked = stop.why();
+    if (asked?.type === "lost") return tally.close("lost", exitCodeOfLost, [asked.error.message]);
+    if (exit === null || started.attemptId === "") return stopBefore(started, around, tally);
+    const isLastTry = failures >= run.retries || signals.interrupted;
+    const ending = endingOf(exit, stopped, asked, isLastTry);
+    const exitCode = stopped?.type === "drained" ? exitCodeOfSignal(stopped.signal) : exitCodeOfExit(exit);
+    try {
+      await record.end(started, ending);
+    } catch (error) {
+      if (isFenced(error) || !(error instanceof LedgerError)) throw error;
+      // The command has run, and what it said of itself is what counts for whoever started it.
+      return tally.close("unrecorded", exitCode, [`the end of the command is not on record: ${error.message}`]);
+    }
+    if (ending.type !== "tryAgain") return tally.close(ending.type, exitCode, captureNotes(started));
+    tally.note(captureNotes(started));
+  }
+}
+
+/** What becomes of an attempt. `stopped`: what ended its command; `asked`: what somebody asked for until now. */
+export function endingOf(exit: Exit, stopped: StopReason | null, asked: StopReason | null, isLastTry: boolean): Ending {
+  const isDone = "code" in exit && exit.code === 0;
+  if (stopped?.type === "cancelled") return { type: "cancelled", reason: stopped.reason };
+  if (stopped !== null) return { type: "drained" };
+  if (isDone) return { type: "completed", exit };
+  if (isLastTry) return { type: "failed", exit };
+  // It failed by itself; what was asked for since is done before it is tried again.
+  return asked?.type === "cancelled" ? { type: "cancelled", reason: asked.reason } : { type: "tryAgain", exit };
+}
+
+interface CouldNotStart {
+  readonly exit: 126 | 127;
+  readonly sentence: string;
+}
+
+async function startCommand(around: Surroundings): Promise<AttemptRun | CouldNotStart> {
+  const { run, env } = around;
+  const [name = ""] = run.command;
+  const found = findProgram(name, { env, cwd: run.cwd });
+  if (found.type === "missing") return found;
+  try {
+    return await runAttempt(found.path, around);
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === undefined || syscall === undefined || !syscall.startsWith("spawn")) throw error;
+    const what = existsSync(run.cwd) ? code : `its working directory ${JSON.stringify(run.cwd)} is not there`;
+    return { exit: 126, sentence: `the command ${JSON.stringify(name)} cannot be started: ${what}` };
+  }
+}
+
+/** Something asked for the end, and there is no command. */
+async function stopWithout(reason: StopReason, { record }: Surroundings, tally: Tally): Promise<Worked> {
+  if (reason.type === "lost") return tally.close("lost", exitCodeOfLost, [reason.error.message]);
+  await record.endWithout(reason.type === "drained" ? { type: "drained" } : reason);
+  return tally.close(reason.type, codeOfStop(reason), []);
+}
+
+/** Something asked for the end before the command ran. */
+async function stopBefore(attempt: AttemptRun, around: Surroundings, tally: Tally): Promise<Worked> {
+  const reason = attempt.stopped!; // that is why it did not run
+  if (attempt.attemptId === "" || reason.type === "lost") return stopWithout(reason, around, tally);
+  await around.record.end(attempt, reason.type === "drained" ? { type: "drained" } : reason);
+  return tally.close(reason.type, codeOfStop(reason), []);
+}
+
+function codeOfStop(reason: Exclude<StopReason, { type: "lost" }>): number {
+  return exitCodeOfSignal(reason.type === "drained" ? reason.signal : "SIGTERM");
+}
+
+function captureNotes({ attemptId, captureFailure, capture }: AttemptRun): readonly string[] {
+  if (captureFailure !== null)
+    return [`the output of ${attemptId} is not on record to its end: ${captureFailure.message}`];
+  const isOpen = capture.status === "complete" && capture.open === true;
+  return isOpen
+    ? [`something that ${attemptId} started still has its output open; what it writes is not recorded`]
+    : [];
+}
+
+/** What this process did, added up. */
+class Tally {
+  private readonly attempts: { attemptId: string; exit: Exit | null }[] = [];
+  private readonly received = { lines: 0, bytes: 0 };
+  private readonly recorded = { lines: 0, bytes: 0 };
+  private readonly notes: string[] = [];
+
+  add({ attemptId, exit, received, recorded }: AttemptRun): void {
+    if (attemptId !== "") this.attempts.push({ attemptId, exit });
+    for (const name of ["lines", "bytes"] as const) {
+      this.received[name] += received[name];
+      this.recorded[name] += recorded[name];
+    }
+  }
+
+  addNeverStarted(attemptId: string, exit: Exit): void {
+    this.attempts.push({ attemptId, exit });
+  }
+
+  note(notes: readonly string[]): void {
+    this.notes.push(...notes);
+  }
+
+  close(status: Worked["status"], exitCode: number, notes: readonly string[]): Worked {
+    const { attempts, received, recorded } = this;
+    const exit = attempts.at(-1)?.exit ?? null;
+    return { status, exitCode, exit, attempts, received, recorded, notes: [...this.notes, ...notes] };
+  }
+}
