@@ -9,12 +9,17 @@ import { runStream } from "../journal/events/run.js";
 import type { RunCancelRequested, RunResumePrepared } from "../journal/events/run.js";
 import type { AttemptCancelled } from "../journal/events/attempt.js";
 import { sameExit } from "../journal/exit.js";
+import { sessionStream } from "../journal/events/session.js";
+import type { SessionFinished } from "../journal/events/session.js";
+import type { FoundDocuments, QueryRead } from "../../projections/define-projection.js";
 import { definitions } from "../../projections/definition.js";
 import type { Definition } from "../../projections/definition.js";
 import { queue } from "../../projections/queue.js";
 import type { QueueItem } from "../../projections/queue.js";
 import { isFinal, runs } from "../../projections/run.js";
 import type { Run, RunStatus } from "../../projections/run.js";
+import { sessionCaptures } from "../../projections/session-capture.js";
+import type { SessionCapture } from "../../projections/session-capture.js";
 import { accept, refuse } from "./answer.js";
 import type { CommandAnswer, CommandEvent, Refused } from "./answer.js";
 import type { CommandContext } from "./context.js";
@@ -44,6 +49,14 @@ interface RunAndItem {
   readonly run: Run | null;
   readonly item: QueueItem | null;
 }
+
+interface RunAndCaptures extends RunAndItem {
+  /** Those that are recording. */
+  readonly captures: FoundDocuments<SessionCapture>;
+}
+
+/** Captures that one command ends; what is beyond them goes on recording until the next one. */
+const capturesMax = 1_000;
 
 type Maker<Given, Result, Found, Input = Given> = CommandMaker<Given, Input, CommandAnswer<Result>, Found>;
 
@@ -111,40 +124,45 @@ export const start: Maker<RunWriteInput, RunWritten, RunAndItem> = defineCommand
 });
 
 /** For whoever took a run over: closes what its last holder left open, so that the run goes on with a new attempt. */
-export const prepareResume: Maker<RunWriteInput, ResumePrepared, RunAndItem> = defineCommand("run.prepareResume", {
-  areas: ["run", "attempt"],
+export const prepareResume: Maker<RunWriteInput, ResumePrepared, RunAndCaptures> = defineCommand("run.prepareResume", {
+  areas: ["run", "attempt", "session"],
   parse: parsePrepareResume,
-  reads: [({ runId }) => ({ run: runs.get(runId), item: queue.get(runId) })],
-  decide({ run, item }, { runId, expectedRevision }, context) {
+  reads: [({ runId }) => ({ run: runs.get(runId), item: queue.get(runId), captures: recordingOf(runId) })],
+  decide({ run, item, captures }, { runId, expectedRevision }, context) {
     if (run === null) return unknownRun(runId);
     const refused = writerOf({ runId, item, revision: run.revision, expectedRevision }, context);
     if (refused !== null) return refused;
     if (run.status !== "running" && run.status !== "waiting") return illegal(run, "running or waiting to be resumed");
-    const prepared: RunResumePrepared = { attempt: run.attempt, captures: 0 };
-    const events = [...endAttempt(run, "abandoned"), on(runId, "run.resumePrepared", prepared)];
+    const failed = failCaptures(captures, "its holder went away");
+    const prepared: RunResumePrepared = { attempt: run.attempt, captures: failed.length };
+    const events = [...failed, ...endAttempt(run, "abandoned"), on(runId, "run.resumePrepared", prepared)];
     return accept(events, { runId, status: run.status, revision: revisionBehind(run, events), ...prepared });
   },
 });
 
 /** Asks that a run be ended: its holder hears of it when it renews; one that nobody owns is ended. Needs no fence. */
-export const requestCancel: Maker<RequestRunCancelInput, RunWritten, RunAndItem> = defineCommand("run.requestCancel", {
-  areas: ["run", "attempt", "queue"],
-  parse: parseRequestRunCancel,
-  reads: [({ runId }) => ({ run: runs.get(runId), item: queue.get(runId) })],
-  decide({ run, item }, { runId, reason }, context) {
-    if (run === null) return unknownRun(runId);
-    if (isFinal(run.status)) return accept([], written(run, run.status, []));
-    const requested: RunCancelRequested = { reason };
-    if (item !== null && isLive(item.claim, context.at)) {
-      if (run.cancel !== null) return accept([], written(run, run.status, []));
-      const asked = item.cancel === null ? [onQueue(runId, "queue.cancelRequested", requested)] : [];
-      const events = [on(runId, "run.cancelRequested", requested), ...asked];
-      return accept(events, written(run, run.status, events));
-    }
-    const events = end({ run, item }, { status: "cancelled", reason }, context);
-    return accept(events, written(run, "cancelled", events));
+export const requestCancel: Maker<RequestRunCancelInput, RunWritten, RunAndCaptures> = defineCommand(
+  "run.requestCancel",
+  {
+    areas: ["run", "attempt", "session", "queue"],
+    parse: parseRequestRunCancel,
+    reads: [({ runId }) => ({ run: runs.get(runId), item: queue.get(runId), captures: recordingOf(runId) })],
+    decide({ run, item, captures }, { runId, reason }, context) {
+      if (run === null) return unknownRun(runId);
+      if (isFinal(run.status)) return accept([], written(run, run.status, []));
+      const requested: RunCancelRequested = { reason };
+      if (item !== null && isLive(item.claim, context.at)) {
+        if (run.cancel !== null) return accept([], written(run, run.status, []));
+        const asked = item.cancel === null ? [onQueue(runId, "queue.cancelRequested", requested)] : [];
+        const events = [on(runId, "run.cancelRequested", requested), ...asked];
+        return accept(events, written(run, run.status, events));
+      }
+      const ended = end({ run, item }, { status: "cancelled", reason }, context);
+      const events = [...failCaptures(captures, reason), ...ended];
+      return accept(events, written(run, "cancelled", events));
+    },
   },
-});
+);
 
 /** Ends a run for good, and its queue item with it. Said again, it writes nothing. */
 export const finish: Maker<
@@ -235,6 +253,20 @@ function endItem(runId: string, item: QueueItem | null, at: number, reason: stri
   if (isLive(item.claim, at)) return [onQueue(runId, "queue.completed", {})];
   const closed: QueueClosed = { ...(reason !== undefined && { reason }) };
   return [onQueue(runId, "queue.closed", closed)];
+}
+
+function recordingOf(runId: string): QueryRead<SessionCapture> {
+  return sessionCaptures.find({ index: "recording", prefix: [runId], limit: capturesMax });
+}
+
+/** Nobody will record any more. */
+function failCaptures({ documents }: FoundDocuments<SessionCapture>, message: string): CommandEvent[] {
+  const failed: SessionFinished = { status: "failed", failure: { code: "host_interrupted", message } };
+  return documents.map(({ document: { runId, attemptId } }) => ({
+    stream: sessionStream(runId, attemptId),
+    type: "session.finished",
+    data: failed,
+  }));
 }
 
 function endAttempt({ runId, attempt }: Run, reason: string): CommandEvent[] {

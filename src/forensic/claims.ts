@@ -3,7 +3,7 @@
  *  time of an event is never below that of an earlier one; all events of a call are under its one fence, so that a fence is
  *  never of a claim that its own tx took; behind a finding it goes on from what the event says, as whoever folds it does.
  *  Memory: that of `claim-table.ts`. Source: design sections 8 and 11, decisions 15.1, 15.9, 0022. */
-import { claimFacts, parseClaimTaken, parseExpiry } from "../journal/claim-facts.js";
+import { claimFacts, keyOver, ownedThroughMembers, parseClaimTaken, parseExpiry } from "../journal/claim-facts.js";
 import type { ClaimFact } from "../journal/claim-facts.js";
 import type { EntryFields } from "../journal/entry.js";
 import { fenceKind, fenceRefusedType } from "../journal/events/fence.js";
@@ -26,9 +26,11 @@ export interface ProvedRow {
   readonly entry: string;
 }
 
-/** How the text of an entry under a fence, or on a stream of refusals, shows it; others may show the same in their data. */
+/** How the text of an entry under a fence, or on a stream of refusals or of what is owned through another, shows it; others may
+ *  show the same in their data. */
 const fenceMember = '"fence":["';
 const fenceStreamMember = `"stream":"${fenceKind}/`;
+const telling: readonly string[] = [fenceMember, fenceStreamMember, ...ownedThroughMembers];
 
 export class Claims {
   /** Claims that were taken. */
@@ -52,7 +54,7 @@ export class Claims {
 
   /** Is an entry of this type and text to be checked? Any other is to be passed. */
   concerns(type: string, text: string): boolean {
-    return claimFacts.has(type) || text.includes(fenceMember) || text.includes(fenceStreamMember);
+    return claimFacts.has(type) || telling.some((member) => text.includes(member));
   }
 
   /** Passes an entry that says nothing of claims; all of them come in order. `tx`: the first position of its tx. */
@@ -83,6 +85,8 @@ export class Claims {
       const problem = this.table.refuse(fence, moment, { behind: !own, late: own && fact === "endedLate" });
       this.report(own ? "E_CLAIM" : "E_FENCE", fields, problem);
     }
+    const over = keyOver(stream, type);
+    if (over !== null && fence?.[0] !== over) this.report("E_FENCE", fields, this.refuseOther(over));
     if (fact !== undefined) this.report("E_CLAIM", fields, () => this.apply(fact, fields, moment));
   }
 
@@ -105,6 +109,13 @@ export class Claims {
     if (tx.mixed || tx.mark === mark) return null;
     tx.mixed = true;
     return `events of the tx from #${first} are written under one fence, or all without`;
+  }
+
+  /** What is wrong with an event that is not under the fence of this key; null when nobody has a live claim of it. */
+  private refuseOther(key: string): string | null {
+    const standing = this.table.standing(key);
+    if (standing === null || standing.expiresAt <= this.now) return null;
+    return `it is written under the claim of ${key} of generation ${standing.generation}, which is live until ${standing.expiresAt}`;
   }
 
   /** Does to the claim of a stream what its event says; answers what is wrong with that, or null. */

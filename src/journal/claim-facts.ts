@@ -5,7 +5,7 @@ import { isDigest } from "../kernel/digest.js";
 import { invalid } from "../kernel/errors.js";
 import { generationMax } from "../kernel/limits.js";
 import { checkMembers, parseInteger } from "../kernel/members.js";
-import { parseLabel } from "../kernel/names.js";
+import { kindOf, parseLabel } from "../kernel/names.js";
 
 /** A claim as the event that takes it says it; it was acquired at the time of the event. */
 export interface ClaimTaken {
@@ -41,6 +41,25 @@ export const claimFacts: ReadonlyMap<string, ClaimFact> = new Map<string, ClaimF
   ["queue.cancelRequested", "endedUnlessLive"],
   ["queue.closed", "closed"],
 ]);
+
+/** Kinds of streams that belong to what is owned by another stream: of that kind, by the first part of their name. */
+const ownedThrough: ReadonlyMap<string, string> = new Map([
+  ["run", "queue"],
+  ["session", "queue"],
+]);
+
+/** Types that anybody writes there. */
+const byAnybody: ReadonlySet<string> = new Set(["run.cancelRequested"]);
+
+/** How the text of an entry shows that its stream is of such a kind; others may show the same in their data. */
+export const ownedThroughMembers: readonly string[] = [...ownedThrough.keys()].map((kind) => `"stream":"${kind}/`);
+
+/** The key of the claim under which an event of this stream is written while that is live; null: there is none. */
+export function keyOver(stream: string, type: string): string | null {
+  const kind = ownedThrough.get(kindOf(stream));
+  if (kind === undefined || byAnybody.has(type)) return null;
+  return `${kind}/${stream.slice(stream.indexOf("/") + 1).split("/", 1)[0]}`;
+}
 
 /** Does an event of this type, under a fence, end the claim of that fence? */
 export function endsUnderFence(type: string): boolean {
