@@ -20,7 +20,7 @@ describe("help", () => {
     expect(help).toMatchObject({ code: 0, stderr: "", stdout: main });
     expect(verbs).toEqual(expect.arrayContaining(["init", "append", "log", "queue", "verify"]));
     expect(main).toMatch(/^Selectors:\n(?: {2}\S.*\n)+/m);
-    for (const code of ["0", "1", "2", "3", "70", "130", "141"])
+    for (const code of ["0", "1", "2", "3", "4", "70", "75", "130", "141"])
       expect(main).toMatch(new RegExp(`^  ${code} {2,}\\S`, "m"));
   });
 
@@ -48,10 +48,13 @@ describe("help", () => {
     ["verify", ["0", "1", "3", "4"]],
     ["fork-check", ["0", "1", "3"]],
     ["check-proof", ["0", "1", "3"]],
+    ["run", ["3"]],
+    ["exec", ["1", "2", "3", "75", "126", "127"]],
   ])("of %s names the exit codes that are its own", async (verb, codes) => {
     const { stdout } = await call([verb, "--help"]);
     const said = stdout.slice(stdout.indexOf("  -h, --help"), stdout.search(/^Examples?:/m));
 
-    for (const code of codes) expect(said).toMatch(new RegExp(`(?<=ends? with [^.]*)\\b${code}\\b`));
+    for (const code of codes)
+      expect(said).toMatch(new RegExp(`ends? with [^.]*\\b${code}\\b|^(?:.* )? ${code}  +\\S`, "m"));
   });
 });

@@ -16,7 +16,7 @@ const projections = read("projections/README.md");
 const blocksOf = (text: string): readonly (readonly [string, string])[] =>
   [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, language = "", code = ""]) => [language, code]);
 
-const [, working] = blocksOf(readme).map(([, code]) => code);
+const [, working, , looking, building, inCi, inCron] = blocksOf(readme).map(([, code]) => code);
 const [, , proving, , checkpoints, importing] = blocksOf(guide).map(([, code]) => code);
 const main = `"${process.execPath}" "${join(root, "dist/src/cli/main.js")}"`;
 
@@ -38,7 +38,7 @@ function bash(code: string | undefined, cwd: string, env: Readonly<Record<string
     encoding: "utf8",
     env: { PATH: process.env["PATH"], ...env },
   });
-  expect([child.stderr, child.status]).toEqual([expect.not.stringContaining("runledger: "), 0]);
+  expect([child.stderr, child.status]).toEqual([expect.not.stringMatching(/^runledger: [A-Z_]+: /m), 0]);
   return child.stdout;
 }
 
@@ -46,7 +46,13 @@ test("every block of code is an example file, or commands that are run here", ()
   expect(blocksOf(readme)).toEqual([
     ["js", read("test/examples/first-ledger.mjs")],
     ["sh", expect.stringContaining("npm ci")],
+    ["js", read("test/examples/first-run.mjs")],
+    ["sh", expect.stringContaining("npx runledger runs")],
+    ["sh", expect.stringContaining("npx runledger exec --run build-1")],
+    ["sh", expect.stringContaining("$CI_COMMIT")],
+    ["sh", expect.stringContaining("--resume")],
     ["text", expect.stringContaining("one SQLite file")],
+    ["text", expect.stringContaining("generation 2")],
   ]);
   expect(blocksOf(guide)).toEqual([
     ["js", read("test/examples/shop.mjs")],
@@ -80,14 +86,56 @@ test("the guide's commands make a journal of any lines", { timeout: 60_000 }, ()
   expect(bash(importing, folder)).toMatch(/import\/april@2[\s\S]*verdict +OK +3 entries checked/);
 });
 
-test("the README's commands for working on it are scripts, and the demo runs", { timeout: 60_000 }, () => {
+test("the README's commands for working on it are scripts", () => {
   const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
   for (const [, script = ""] of readme.matchAll(/npm (?:run )?(demo|test(?::\w+)?|check|bench)\b/g))
     expect(scripts).toHaveProperty([script]);
 
   expect(working).toMatch(/^npm ci && npm run demo .*\nnpm ci && npm test /);
-  expect(node("demo.mjs", directory()).join("\n")).toMatch(/verdict +OK/);
 });
+
+test("the README's first run is recorded, claimed, completed and verified, and is seen from outside", () => {
+  const folder = directory();
+
+  expect(node("first-run.mjs", folder)).toEqual([
+    expect.stringMatching(/^\d{8}T\d{6}Z-sum-up-March-\w{8}: completed, OK, 10 events$/),
+  ]);
+  const said = bash(looking, folder);
+  expect(said).toMatch(/^RUN .*\n\S+-sum-up-March-\w{8} +completed /);
+  expect(said).toMatch(/\n\S+-sum-up-March-\w{8} +done /);
+  expect(said).toMatch(/\nverdict +OK /);
+});
+
+test("the README's build is under the ledger", { timeout: 60_000 }, () => {
+  const folder = buildable();
+  const said = bash(building, folder);
+
+  expect(said).toMatch(/^it is built$/m);
+  expect(said).toMatch(/^build-1 +completed .* exit 0 /m);
+  expect(said).toMatch(/^#\d+ .* attempt command\.1 completed, exit 0/m);
+  expect(said.match(/^it is built$/gm)).toHaveLength(2); // as it came, and from the ledger
+  expect(said).toMatch(/\nverdict +OK /);
+});
+
+test("the README's build in CI ends with a checkpoint to keep", { timeout: 60_000 }, () => {
+  expect(bash(inCi, buildable(), { CI_COMMIT: "1d0c41" })).toMatch(/it is built\nrunledger\/\w+\n\d+\n\S+=\n$/);
+});
+
+test("the README's backup in cron is tried again", { timeout: 60_000 }, () => {
+  const SITE = directory();
+  const script = "if [ -e once ]; then echo saved; else touch once; exit 3; fi\n";
+  writeFileSync(join(SITE, "backup.sh"), `#!/bin/sh\n${script}`, { mode: 0o755 });
+
+  expect(bash(inCron, directory(), { SITE })).toBe("saved\n");
+});
+
+/** A project with a build. */
+function buildable(): string {
+  const folder = directory();
+  const build = "node -e \"console.log('it is built')\"";
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "site", private: true, scripts: { build } }));
+  return folder;
+}
 
 test("the guide's shop does what it says, and is proved from its own module", { timeout: 60_000 }, () => {
   const folder = directory();
