@@ -12,11 +12,11 @@ import type {
   FinishSessionInput,
   NewSessionRecord,
 } from "../commands/session-input.js";
-import type { Command } from "../commands/define-command.js";
 import type { Engine } from "../engine/engine.js";
 import type { Executed, ExecuteOptions, Told } from "../engine/execution.js";
 import { sessionCaptures } from "../../projections/session-capture.js";
 import type { SessionCapture } from "../../projections/session-capture.js";
+import { executeOne } from "./execute-one.js";
 import type { Time } from "./queue.js";
 import { readRecords } from "./session-records.js";
 import type { SessionEventsOptions, SessionRecord } from "./session-records.js";
@@ -55,19 +55,19 @@ export class Sessions {
   /** Begins a capture of a run, or of one of its attempts. One that is there already stays as it is, and the answer says how
    *  that is. `NOT_FOUND`: no such run or attempt. */
   async bind(input: BindSessionInput, options: ExecuteOptions = {}): Promise<Executed & Told<CaptureState>> {
-    return this.answer(bind(input), options);
+    return executeOne(this.engine, bind(input), options);
   }
 
   /** Appends records, each with its payload as a content of its own: all of them or none. Few calls with many records are much
    *  cheaper than many calls. `SEQUENCE_GAP`: `from` is not the number behind the last one, and the capture goes on recording;
    *  `CAPTURE_CLOSED`: it has ended; `NOT_FOUND`: it was not bound. */
   async appendEvents(input: NewSessionRecords, options: ExecuteOptions = {}): Promise<Executed & Told<CaptureState>> {
-    return this.answer(appendEvents(withTimes(input)), options);
+    return executeOne(this.engine, appendEvents(withTimes(input)), options);
   }
 
   /** Ends a capture. The first end wins: the same one again writes nothing, another one is refused (`CAPTURE_CLOSED`). */
   async finish(input: FinishSessionInput, options: ExecuteOptions = {}): Promise<Executed & Told<CaptureState>> {
-    return this.answer(finish(input), options);
+    return executeOne(this.engine, finish(input), options);
   }
 
   /** One capture, by default the run's own; null when it was not bound. */
@@ -98,14 +98,6 @@ export class Sessions {
   events(runId: string, attemptId: string = "", options: SessionEventsOptions = {}): AsyncIterable<SessionRecord> {
     parseCapture(runId, attemptId);
     return readRecords(this.engine, runId, attemptId, options);
-  }
-
-  private async answer<Result extends object>(
-    command: Command<Result>,
-    options: ExecuteOptions,
-  ): Promise<Executed & Told<Result>> {
-    const { results, ...executed } = await this.engine.execute(command, options);
-    return { ...executed, ...(results[0] as Told<Result>) }; // as the command answered
   }
 }
 

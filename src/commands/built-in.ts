@@ -26,7 +26,7 @@ export const tablesRead: ReadonlyMap<string, readonly AnyProjection[]> = new Map
   ["run", [runs, queue, definitions]],
   ["attempt", [attempts, runs, queue]],
   ["definition", [definitions]],
-  ["session", [sessionCaptures, queue]],
+  ["session", [sessionCaptures, runs, attempts, queue]],
 ]);
 
 function allOf<Commands extends { readonly [Name in keyof Commands]: CommandDefinition }>(

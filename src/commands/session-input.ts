@@ -1,17 +1,13 @@
 /** What the commands of captures are told, and how it is checked. */
 import { invalid, limit } from "../kernel/errors.js";
-import {
-  sessionBytesPerCallMax,
-  sessionRecordBytesMax,
-  sessionRecordsPerCallMax,
-  timeMsMax,
-} from "../kernel/limits.js";
-import { checkBoolean, checkMembers, isList, parseInteger } from "../kernel/members.js";
+import { sessionBytesPerCallMax, sessionRecordBytesMax, sessionRecordsPerCallMax } from "../kernel/limits.js";
+import { checkBoolean, isList, parseInteger } from "../kernel/members.js";
 import { parseLabel, parseRunId } from "../kernel/names.js";
 import { toContent } from "../journal/content.js";
 import type { ContentValue } from "../journal/content.js";
 import { parseAttemptKey, parseCaptureFailure } from "../journal/events/session.js";
 import type { CaptureFailure } from "../journal/events/session.js";
+import { members, parseRevision, parseTime } from "./input.js";
 
 /** Which capture begins. @public */
 export interface BindSessionInput {
@@ -92,7 +88,10 @@ type Members = Readonly<Record<string, unknown>>;
 
 export function parseBindSession(given: BindSessionInput): BindSessionParsed {
   const input = members(given, "bind", ["runId", "attemptId", "expectedRevision"]);
-  return { ...captureOf(input, "bind"), expectedRevision: revisionOf(input, "bind") };
+  return {
+    ...captureOf(input, "bind"),
+    expectedRevision: parseRevision(input["expectedRevision"], "bind.expectedRevision"),
+  };
 }
 
 export function parseAppendSessionEvents(given: AppendSessionEventsInput): AppendSessionEventsParsed {
@@ -131,7 +130,7 @@ export function parseFinishSession(given: FinishSessionInput): FinishSessionPars
     status,
     failure: status === "complete" ? null : parseCaptureFailure(failure, `${path}.failure`),
     open: open === true,
-    expectedRevision: revisionOf(input, path),
+    expectedRevision: parseRevision(input["expectedRevision"], `${path}.expectedRevision`),
   };
 }
 
@@ -153,22 +152,13 @@ function captureOf(input: Members, path: string): { readonly runId: string; read
   };
 }
 
-function revisionOf({ expectedRevision }: Members, path: string): number | undefined {
-  return expectedRevision === undefined ? undefined : parseInteger(expectedRevision, `${path}.expectedRevision`, 0);
-}
-
 function parseRecord(given: unknown, path: string): ParsedRecord {
   const { type, reportedAt, partial, payload } = members(given, path, ["type", "reportedAt", "partial", "payload"]);
   checkBoolean(partial, `${path}.partial`);
   return {
     type: parseLabel(type, `${path}.type`),
-    ...(reportedAt !== undefined && { reportedAt: parseInteger(reportedAt, `${path}.reportedAt`, 0, timeMsMax) }),
+    ...(reportedAt !== undefined && { reportedAt: parseTime(reportedAt, `${path}.reportedAt`) }),
     ...(partial === true && { partial }),
     payload: toContent(payload, `${path}.payload`),
   };
-}
-
-function members(given: unknown, path: string, names: readonly string[]): Members {
-  checkMembers(given, path, names);
-  return given as Members; // just seen
 }

@@ -4,15 +4,20 @@
 import { sessionEntryBytesMax, sessionRecordsPerEntryMax } from "../kernel/limits.js";
 import { captureKey, sessionStream } from "../journal/events/session.js";
 import type { SessionBound, SessionFinished } from "../journal/events/session.js";
+import { attemptKey, attempts } from "../../projections/attempt.js";
+import type { Attempt } from "../../projections/attempt.js";
 import { queue } from "../../projections/queue.js";
 import type { QueueItem } from "../../projections/queue.js";
+import { runs } from "../../projections/run.js";
+import type { Run } from "../../projections/run.js";
 import { sessionCaptures } from "../../projections/session-capture.js";
 import type { CaptureStatus, SessionCapture } from "../../projections/session-capture.js";
 import { accept, refuse } from "./answer.js";
 import type { CommandAnswer, CommandEvent, Refused } from "./answer.js";
 import { defineCommand } from "./define-command.js";
 import type { CommandMaker } from "./define-command.js";
-import { requireHolder } from "./guard.js";
+import { requireHolder, writerOf } from "./guard.js";
+import { unknownRun } from "./run.js";
 import { factsBytes, parseAppendSessionEvents, parseBindSession, parseFinishSession } from "./session-input.js";
 import type {
   AppendSessionEventsInput,
@@ -29,6 +34,15 @@ interface OneCapture {
   readonly item: QueueItem | null;
 }
 
+interface CaptureOfRun extends OneCapture {
+  readonly run: Run | null;
+}
+
+interface BeforeBind extends CaptureOfRun {
+  /** Null too where the capture is to be the run's own. */
+  readonly attempt: Attempt | null;
+}
+
 type Maker<Given, Found, Input> = CommandMaker<Given, Input, CommandAnswer<CaptureState>, Found>;
 
 /** How a capture is. @public */
@@ -39,13 +53,26 @@ export interface CaptureState {
 }
 
 /** Begins a capture; one that is there already stays as it is, and the answer says how that is. */
-export const bind: Maker<BindSessionInput, OneCapture, BindSessionParsed> = defineCommand("session.bind", {
+export const bind: Maker<BindSessionInput, BeforeBind, BindSessionParsed> = defineCommand("session.bind", {
   parse: parseBindSession,
-  reads: [(input) => readsOf(input)],
-  decide({ capture, item }, { runId, attemptId }, context) {
-    const refused = requireHolder(runId, item, context);
+  reads: [
+    (input) => ({
+      ...readsOf(input),
+      run: runs.get(input.runId),
+      attempt: attempts.get(input.attemptId === "" ? null : attemptKey(input.runId, input.attemptId)),
+    }),
+  ],
+  decide({ capture, item, run, attempt }, { runId, attemptId, expectedRevision }, context) {
+    if (run === null) return unknownRun(runId);
+    const refused = writerOf({ runId, item, revision: run.revision, expectedRevision }, context);
     if (refused !== null) return refused;
     if (capture !== null) return accept([], stateOf(capture));
+    if (attemptId !== "" && attempt === null)
+      return refuse(
+        "NOT_FOUND",
+        { runId, attemptId },
+        { message: `${attemptId} must be an attempt of ${runId}, found no such attempt` },
+      );
     const bound: SessionBound = { runId, attemptId };
     return accept([{ stream: sessionStream(runId, attemptId), type: "session.bound", data: bound }], {
       status: "recording",
@@ -84,13 +111,12 @@ export const appendEvents: Maker<AppendSessionEventsInput, OneCapture, AppendSes
   },
 );
 
-/** Ends a capture. The first end wins: the same one again writes nothing, another one is refused. */
-export const finish: Maker<FinishSessionInput, OneCapture, FinishSessionParsed> = defineCommand("session.finish", {
+/** Ends a capture. The first end wins: the same one again writes nothing and needs no revision, another one is refused. */
+export const finish: Maker<FinishSessionInput, CaptureOfRun, FinishSessionParsed> = defineCommand("session.finish", {
   parse: parseFinishSession,
-  reads: [(input) => readsOf(input)],
-  decide({ capture, item }, { runId, attemptId, status, failure, open }, context) {
-    const refused = requireHolder(runId, item, context);
-    if (refused !== null) return refused;
+  reads: [(input) => ({ ...readsOf(input), run: runs.get(input.runId) })],
+  decide({ capture, item, run }, { runId, attemptId, status, failure, open, expectedRevision }, context) {
+    if (run === null) return unknownRun(runId);
     if (capture === null) return unknownCapture(runId, attemptId);
     if (capture.status !== "recording") {
       const isSame =
@@ -100,6 +126,8 @@ export const finish: Maker<FinishSessionInput, OneCapture, FinishSessionParsed> 
         capture.failure?.message === failure?.message;
       return isSame ? accept([], stateOf(capture)) : closedCapture(capture, `to be ${status}`);
     }
+    const refused = writerOf({ runId, item, revision: run.revision, expectedRevision }, context);
+    if (refused !== null) return refused;
     const finished: SessionFinished = {
       status,
       ...(failure !== null && { failure }),

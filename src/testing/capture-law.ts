@@ -66,10 +66,11 @@ export const captureCalls: fc.Arbitrary<readonly CaptureCall[]> = fc.array(call,
 /** Sends the calls to a ledger that has no captures yet, and holds its answers and what it keeps against the model. */
 export async function checkCaptures(ledger: Ledger, calls: readonly CaptureCall[]): Promise<void> {
   const model = new Map<string, ModelCapture>();
+  const revisions = await startRuns(ledger);
   for (const [index, each] of calls.entries()) {
     const from = fromOf(model, each);
     const expected = answerOf(model, each, from);
-    const found = await send(ledger, each, from);
+    const found = await send(ledger, each, { from, expectedRevision: revisions.get(each.runId)! });
     assert.equal(found, expected, `call ${index}, ${each.type} of ${keyOf(each)}, was answered otherwise`);
   }
   for (const named of captures) await compare(ledger, named, model.get(keyOf(named)) ?? null);
@@ -117,9 +118,33 @@ function sayEnd({ status, failure: why, open }: CaptureEnd): string {
   return JSON.stringify([status, why?.code, why?.message, open === true]);
 }
 
-async function send(ledger: Ledger, each: CaptureCall, from: number): Promise<string> {
+/** The runs and the attempt, which nobody has claimed; answers at which revision each run stands. */
+async function startRuns(ledger: Ledger): Promise<ReadonlyMap<string, number>> {
+  const revisions = new Map<string, number>();
+  for (const { runId, attemptId } of captures) {
+    let expectedRevision = revisions.get(runId) ?? 0;
+    if (expectedRevision === 0) {
+      ({ revision: expectedRevision } = await ledger.runs.create({ runId }));
+      ({ revision: expectedRevision } = await ledger.runs.start({ runId, expectedRevision }));
+    }
+    if (attemptId !== "") {
+      const node = attemptId.slice(0, attemptId.lastIndexOf("."));
+      ({ revision: expectedRevision } = await ledger.attempts.start({ runId, node, expectedRevision }));
+    }
+    revisions.set(runId, expectedRevision);
+  }
+  return revisions;
+}
+
+/** What a call says beside itself. */
+interface Said {
+  readonly from: number;
+  readonly expectedRevision: number;
+}
+
+async function send(ledger: Ledger, each: CaptureCall, said: Said): Promise<string> {
   try {
-    const { status, events } = await ask(ledger, each, from);
+    const { status, events } = await ask(ledger, each, said);
     return `${status} ${events}`;
   } catch (error) {
     if (error instanceof LedgerError) return error.code;
@@ -127,17 +152,21 @@ async function send(ledger: Ledger, each: CaptureCall, from: number): Promise<st
   }
 }
 
-function ask(ledger: Ledger, each: CaptureCall, from: number): Promise<Pick<SessionCapture, "status" | "events">> {
+function ask(
+  ledger: Ledger,
+  each: CaptureCall,
+  { from, expectedRevision }: Said,
+): Promise<Pick<SessionCapture, "status" | "events">> {
   const { runId, attemptId } = each;
   switch (each.type) {
     case "bind":
-      return ledger.sessions.bind({ runId, attemptId });
+      return ledger.sessions.bind({ runId, attemptId, expectedRevision });
     case "append": {
       const records = each.texts.map((payload) => ({ type: "stdout", payload }));
       return ledger.sessions.appendEvents({ runId, attemptId, from, records });
     }
     case "finish":
-      return ledger.sessions.finish({ runId, attemptId, ...each.end });
+      return ledger.sessions.finish({ runId, attemptId, ...each.end, expectedRevision });
   }
 }
 

@@ -125,8 +125,8 @@ describeStores("captures refuse", (openOne) => {
       ["r1", { status: "complete" }],
       ["r2", { status: "failed", failure }],
     ] as const) {
-      await bindCapture(ledger, runId);
-      await ledger.sessions.finish({ runId, ...end });
+      const expectedRevision = await bindCapture(ledger, runId);
+      await ledger.sessions.finish({ runId, ...end, expectedRevision });
       const closed = { code: "CAPTURE_CLOSED", details: { runId, attemptId: "", status: end.status, events: 0 } };
       for (const from of [1, 2])
         await refusesAndLeavesNothing(
@@ -150,8 +150,8 @@ describeStores("captures refuse", (openOne) => {
     ] as const;
     for (const [index, first] of ends.entries()) {
       const runId = `r${index}`;
-      await bindCapture(ledger, runId);
-      await ledger.sessions.finish({ runId, ...first });
+      const expectedRevision = await bindCapture(ledger, runId);
+      await ledger.sessions.finish({ runId, ...first, expectedRevision });
       for (const other of ends) {
         const sent = (): Promise<unknown> => ledger.sessions.finish({ runId, ...other });
         if (other === first) expect(await sent()).toMatchObject({ count: 0, status: first.status });

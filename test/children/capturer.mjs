@@ -13,7 +13,8 @@ const faults = (step, moment) => {
 const say = (value) => writeSync(1, `${JSON.stringify(value)}\n`);
 
 const ledger = await openLedger(path, { testing: { faults } });
-await ledger.sessions.bind({ runId: "r1" });
+const { revision } = await ledger.runs.create({ runId: "r1" });
+await ledger.sessions.bind({ runId: "r1", expectedRevision: revision });
 say({ bound: true });
 let from = 1;
 for (const count of [1, 200, 201, 1_000]) {
@@ -22,7 +23,7 @@ for (const count of [1, 200, 201, 1_000]) {
   say({ events });
   from += count;
 }
-await ledger.sessions.finish({ runId: "r1", status: "complete" });
+await ledger.sessions.finish({ runId: "r1", status: "complete", expectedRevision: revision });
 say({ finished: true });
 await ledger.close();
 say({ closed: true });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { content, openLedger } from "../../src/index.js";
 import type { Ledger, SessionRecordInput } from "../../src/index.js";
+import { bindCapture } from "../api/session-fixture.js";
 import { damage, withoutGuards } from "./damage.js";
 import { call, jsonLines, newLedgerFile, runledger } from "./command.js";
 
@@ -21,7 +22,7 @@ async function record(
   records: readonly SessionRecordInput[],
   runId = "nightly",
 ): Promise<void> {
-  await ledger.sessions.bind({ runId, attemptId });
+  await bindCapture(ledger, runId, attemptId);
   await ledger.sessions.appendEvents({ runId, attemptId, from: 1, records });
 }
 
@@ -193,7 +194,7 @@ describe("session", () => {
   });
 
   test("is empty and in order while nothing was captured", async () => {
-    const file = await captured(async (ledger) => void (await ledger.sessions.bind({ runId: "nightly" })));
+    const file = await captured(async (ledger) => void (await bindCapture(ledger, "nightly")));
 
     expect(await session(file, "nightly")).toMatchObject({ code: 0, stdout: "", stderr: "" });
   });

@@ -1,16 +1,22 @@
 /** The commands of captures keep the laws of all commands, with gaps, repetitions, late ends and claims that come and go. */
 import fc from "fast-check";
 import { describe, test } from "vitest";
+import { attempts } from "../../projections/attempt.js";
 import { queue } from "../../projections/queue.js";
+import { runs } from "../../projections/run.js";
 import { sessionCaptures } from "../../projections/session-capture.js";
-import { content, hashToken, queueCommands, sessionCommands } from "../../src/index.js";
+import { attemptCommands, content, hashToken, queueCommands, runCommands, sessionCommands } from "../../src/index.js";
 import type { Command, CommandDefinition } from "../../src/index.js";
+import { attemptEvents } from "../../src/journal/events/attempt.js";
 import { queueEvents } from "../../src/journal/events/queue.js";
+import { runEvents } from "../../src/journal/events/run.js";
 import { sessionEvents } from "../../src/journal/events/session.js";
 import { describeCommands } from "../../src/testing/index.js";
 import { openStore } from "../engine/fixture.js";
 
-const { enqueue, claimNext, requestCancel } = queueCommands;
+const { enqueue, claimNext } = queueCommands;
+const { create, start: startRun, requestCancel } = runCommands;
+const { start: startAttempt } = attemptCommands;
 const { bind, appendEvents, finish } = sessionCommands;
 
 const capture = fc.constantFrom({ runId: "r1" }, { runId: "r1", attemptId: "a.1" }, { runId: "r2", attemptId: "" });
@@ -42,28 +48,42 @@ const claim = fc.record({
   tokenHash: fc.constant(hashToken("1")),
 });
 
+const runId = fc.constantFrom("r1", "r1", "r2");
+/** As a rule that of a run that has just been made. */
+const expectedRevision = fc.constantFrom(1, 1, 1, 2, 3, undefined);
+
 const wishes: fc.Arbitrary<Command> = fc.oneof(
-  { weight: 5, arbitrary: capture.map((wish) => bind(wish)) },
+  { weight: 5, arbitrary: runId.map((each) => create({ runId: each })) },
+  { weight: 1, arbitrary: expectedRevision.map((revision) => startRun({ runId: "r1", expectedRevision: revision })) },
+  { weight: 1, arbitrary: fc.constant(startAttempt({ runId: "r1", node: "a", expectedRevision: 2 })) },
+  {
+    weight: 6,
+    arbitrary: fc.tuple(capture, expectedRevision).map(([of, seen]) => bind({ ...of, expectedRevision: seen })),
+  },
   {
     weight: 7,
     arbitrary: fc
       .tuple(capture, from, records)
       .map(([of, at, some]) => appendEvents({ ...of, from: at, records: some })),
   },
-  { weight: 2, arbitrary: fc.tuple(capture, end).map(([of, how]) => finish({ ...of, ...how })) },
   {
-    weight: 1,
-    arbitrary: fc.tuple(fc.constantFrom("r1", "r2"), claim).map(([runId, wish]) => enqueue({ runId, claim: wish })),
+    weight: 2,
+    arbitrary: fc
+      .tuple(capture, end, expectedRevision)
+      .map(([of, how, seen]) => finish({ ...of, ...how, expectedRevision: seen })),
   },
+  { weight: 1, arbitrary: fc.tuple(runId, claim).map(([each, wish]) => enqueue({ runId: each, claim: wish })) },
   { weight: 1, arbitrary: claim.map((wish) => claimNext(wish)) },
   { weight: 1, arbitrary: fc.constant(requestCancel({ runId: "r1", reason: "no use" })) },
 );
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
 const subject = {
-  commands: [queueCommands, sessionCommands].flatMap((each) => Object.values<CommandDefinition>({ ...each })),
-  projections: [queue, sessionCaptures],
-  events: [queueEvents, sessionEvents],
+  commands: [queueCommands, runCommands, attemptCommands, sessionCommands].flatMap((each) =>
+    Object.values<CommandDefinition>({ ...each }),
+  ),
+  projections: [queue, runs, attempts, sessionCaptures],
+  events: [queueEvents, runEvents, attemptEvents, sessionEvents],
   wishes,
 };
 describeCommands("captures", { ...subject, numRuns: long ? 200 : 20 }, { describe, test });

@@ -4,11 +4,11 @@
 import { invalid, limit } from "../../kernel/errors.js";
 import { sessionRecordsPerEntryMax } from "../../kernel/limits.js";
 import { checkMembers, isList, parseInteger } from "../../kernel/members.js";
-import { parseLabel, parseReason, parseRunId } from "../../kernel/names.js";
+import { parseAttemptId, parseLabel, parseReason, parseRunId } from "../../kernel/names.js";
 import type { ContentReference } from "../content.js";
 import { defineEvents } from "../define-events.js";
 import type { EventDefinitions } from "../define-events.js";
-import { checkTime, factsOf } from "../facts.js";
+import { checkTime, factsOf, oneOf } from "../facts.js";
 
 export const sessionKind = "session";
 
@@ -72,7 +72,7 @@ export const sessionEvents: EventDefinitions = defineEvents(
 
 const finishedFacts = factsOf(
   "session.finished",
-  { status: checkStatus },
+  { status: oneOf(["complete", "failed"]) },
   { failure: parseCaptureFailure, open: checkTrue },
 );
 
@@ -81,10 +81,6 @@ function parseFinished(data: unknown): object {
   if ((facts.status === "failed") !== (facts.failure !== undefined))
     throw invalid("session.finished failure", "there where the status is failed, and only there", facts.failure);
   return facts;
-}
-
-function checkStatus(value: unknown, path: string): void {
-  if (value !== "complete" && value !== "failed") throw invalid(path, '"complete" or "failed"', value);
 }
 
 function checkTrue(value: unknown, path: string): void {
@@ -115,7 +111,7 @@ export function parseCaptureFailure(value: unknown, path: string): CaptureFailur
 
 /** The attempt of a capture: empty for the run's own. */
 export function parseAttemptKey(value: unknown, path: string): string {
-  return value === "" ? value : parseLabel(value, path);
+  return value === "" ? value : parseAttemptId(value, path);
 }
 
 /** The key of a capture's document, which is the name of its stream. */
