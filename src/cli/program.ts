@@ -10,6 +10,7 @@ import type { Surroundings } from "./terminal.js";
 import { addAppend } from "./verbs/append.js";
 import { addCat } from "./verbs/cat.js";
 import { addExec } from "./verbs/exec.js";
+import { addDemo } from "./verbs/demo.js";
 import { addErase } from "./verbs/erase.js";
 import { addCheckProof } from "./verbs/check-proof.js";
 import { addCheckpoint } from "./verbs/checkpoint.js";
@@ -98,6 +99,7 @@ function buildProgram(line: CommandLine): Command {
   addConsistency(program, line);
   addCheckProof(program, line);
   addKeygen(program, line);
+  addDemo(program, line);
   return program;
 }
 
