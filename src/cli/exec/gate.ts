@@ -59,6 +59,9 @@ export async function startGated({ path, command, cwd, env }: GatedOptions): Pro
       open: () => void gate.end("go\n"),
       close: () => void gate.destroy(),
     };
+  } catch (error) {
+    for (const { output } of pipes ?? []) output.destroy();
+    throw error;
   } finally {
     // The output ends when the last process that has the other end is gone, and that must not be this one.
     for (const { end } of pipes ?? []) closeSync(end);

@@ -20,6 +20,7 @@ export class HeldClaim {
   private readonly watch: ClaimWatch;
   private deadline: number;
   private timer: NodeJS.Timeout | undefined;
+  private renewing: Promise<void> | null = null;
   private ended = false;
 
   /** `since`: when it was asked for, by `performance.now()`. */
@@ -47,6 +48,20 @@ export class HeldClaim {
     clearTimeout(this.timer);
   }
 
+  /** Ends it by a write, during which it is not renewed: that could come behind the end, and would be refused. */
+  async endBy(write: () => Promise<void>): Promise<void> {
+    clearTimeout(this.timer);
+    await this.renewing;
+    clearTimeout(this.timer);
+    try {
+      await write();
+      this.stop();
+    } catch (error) {
+      if (!this.ended) this.renewAfter(this.leaseMs / 8);
+      throw error;
+    }
+  }
+
   /** What was written under it was refused. */
   lose(error: Error): void {
     if (this.ended) return;
@@ -56,7 +71,9 @@ export class HeldClaim {
 
   private renewAfter(ms: number): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.renew(), ms);
+    this.timer = setTimeout(() => {
+      this.renewing = this.renew();
+    }, ms);
   }
 
   private async renew(): Promise<void> {

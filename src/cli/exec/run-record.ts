@@ -82,43 +82,56 @@ export class RunRecord {
   /** Ends an attempt, and with it what follows from how it ended. */
   async end({ attemptId, exit, durationMs, capture }: AttemptEnd, ending: Ending): Promise<void> {
     const { runId } = this.run;
-    const finishSession = sessionCommands.finish({ runId, attemptId, ...capture });
-    await this.insist(() => {
-      switch (ending.type) {
-        case "completed":
-        case "failed":
-        case "tryAgain": {
-          const outcome = ending.type === "completed" ? "completed" : "failed";
-          const finish = attemptCommands.finish({ runId, attemptId, outcome, exit: ending.exit, durationMs });
-          return this.write([finishSession, finish, ...this.finishRun(ending)]);
-        }
-        case "cancelled":
-        case "drained": {
-          const reason = ending.type === "cancelled" ? ending.reason : ending.type;
-          const cancel = attemptCommands.cancel({ runId, attemptId, reason, ...(exit !== null && { exit }) });
-          return this.write([finishSession, cancel, ...this.finishRun(ending)]);
-        }
-      }
-    });
+    const said = { runId, attemptId, ...(exit !== null && { exit }) };
+    const isOver = ending.type === "completed" || ending.type === "failed" || ending.type === "tryAgain";
+    const outcome = ending.type === "completed" ? "completed" : "failed";
+    await this.finish(
+      [
+        sessionCommands.finish({ runId, attemptId, ...capture }),
+        isOver
+          ? attemptCommands.finish({ ...said, outcome, durationMs })
+          : attemptCommands.cancel({ ...said, reason: ending.type === "cancelled" ? ending.reason : ending.type }),
+      ],
+      ending,
+    );
   }
 
   /** Ends the run, or gives it back, without an attempt. */
   async endWithout(ending: Ending): Promise<void> {
-    await this.insist(() => this.write(this.finishRun(ending)));
+    await this.finish([], ending);
   }
 
   /** Says that a command could not be started, which is the end of its run. */
   async couldNotStart(exit: Exit, sentence: string): Promise<string> {
     const { runId } = this.run;
     const attemptId = `${node}.${this.attempts + 1}`;
-    await this.write([
-      ...this.begin(),
-      attemptCommands.start({ runId, node }),
-      attemptCommands.finish({ runId, attemptId, outcome: "failed", exit, error: sentence }),
-      runCommands.finish({ runId, status: "failed", exit, reason: "the command could not be started" }),
-    ]);
-    this.claim.stop();
+    const reason = "the command could not be started";
+    await this.claim.endBy(() =>
+      this.write([
+        ...this.begin(),
+        attemptCommands.start({ runId, node }),
+        attemptCommands.finish({ runId, attemptId, outcome: "failed", exit, error: sentence }),
+        runCommands.finish({ runId, status: "failed", exit, reason }),
+      ]),
+    );
     return attemptId;
+  }
+
+  private async finish(commands: readonly Command[], ending: Ending): Promise<void> {
+    let inDoubt = false;
+    const write = async (): Promise<void> => {
+      if (inDoubt && (await this.hasEnded(ending))) return;
+      inDoubt = true;
+      await this.write([...commands, ...this.finishRun(ending)]);
+    };
+    await this.insist(() => (ending.type === "tryAgain" ? write() : this.claim.endBy(write)));
+  }
+
+  /** Was an end written that got no answer? Said again, it would be refused: the claim has ended with it. */
+  private async hasEnded({ type }: Ending): Promise<boolean> {
+    const { runId } = this.run;
+    if (type === "drained") return (await this.ledger.queue.get(runId))?.status === "parked";
+    return (await this.ledger.runs.get(runId))?.status === type;
   }
 
   private begin(): readonly Command[] {

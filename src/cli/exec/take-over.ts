@@ -64,7 +64,7 @@ export async function takeOver(
         fence,
         since,
         isStarted: run.status !== "queued",
-        attempts: attempts.length,
+        attempts: run.attempts,
         failures: attempts.filter(({ status }) => status === "failed").length,
       },
     };

@@ -56,7 +56,8 @@ async function workOn(around: Surroundings, tally: Tally): Promise<Worked> {
     if (exit === null || started.attemptId === "") return stopBefore(started, around, tally);
     const isLastTry = failures >= run.retries || signals.interrupted;
     const ending = endingOf(exit, stopped, asked, isLastTry);
-    const exitCode = stopped?.type === "drained" ? exitCodeOfSignal(stopped.signal) : exitCodeOfExit(exit);
+    const isDrained = ending.type === "drained" && asked?.type === "drained";
+    const exitCode = isDrained ? exitCodeOfSignal(asked.signal) : exitCodeOfExit(exit);
     try {
       await record.end(started, ending);
     } catch (error) {
@@ -69,15 +70,15 @@ async function workOn(around: Surroundings, tally: Tally): Promise<Worked> {
   }
 }
 
-/** What becomes of an attempt. `stopped`: what ended its command; `asked`: what somebody asked for until now. */
+/** What becomes of an attempt. `stopped`: why its command was ended, null when it ended by itself; `asked`: what was asked for
+ *  until now. What was done by then is done; what failed may have failed because of what was asked for, of which its command may have
+ *  heard first: whoever stops a machine tells all of its processes. */
 export function endingOf(exit: Exit, stopped: StopReason | null, asked: StopReason | null, isLastTry: boolean): Ending {
-  const isDone = "code" in exit && exit.code === 0;
-  if (stopped?.type === "cancelled") return { type: "cancelled", reason: stopped.reason };
-  if (stopped !== null) return { type: "drained" };
-  if (isDone) return { type: "completed", exit };
-  if (isLastTry) return { type: "failed", exit };
-  // It failed by itself; what was asked for since is done before it is tried again.
-  return asked?.type === "cancelled" ? { type: "cancelled", reason: asked.reason } : { type: "tryAgain", exit };
+  if (stopped === null && "code" in exit && exit.code === 0) return { type: "completed", exit };
+  const reason = stopped ?? asked;
+  if (reason?.type === "cancelled") return { type: "cancelled", reason: reason.reason };
+  if (reason?.type === "drained") return { type: "drained" };
+  return { type: isLastTry ? "failed" : "tryAgain", exit };
 }
 
 interface CouldNotStart {

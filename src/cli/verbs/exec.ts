@@ -21,6 +21,7 @@ import { findAbandoned, takeOver, watchOf } from "../exec/take-over.js";
 import type { TakenOver } from "../exec/take-over.js";
 import { work } from "../exec/work.js";
 import type { Worked } from "../exec/work.js";
+import { escapeJson } from "../escape.js";
 import { UsageError } from "../exit.js";
 import { counted } from "../figures.js";
 import { ledgerFile } from "../open.js";
@@ -34,7 +35,9 @@ interface ExecOptions extends CommonOptions {
 }
 
 const leaseMsDefault = 30_000;
-const retriesMax = 1_000_000;
+/** Less is over before the first renewal. */
+const leaseMsMin = 100;
+const retriesMax = 1_000;
 
 const moreHelp = `
 The command runs as it would without runledger: its environment, folder and standard input are yours, its output streams to
@@ -77,7 +80,7 @@ export function addExec(program: Command, line: CommandLine): void {
     .option(
       "--lease <ms>",
       `how long the run stays ours without a sign of life (default: ${leaseMsDefault})`,
-      wholeNumber("--lease", 1, leaseMsMax),
+      wholeNumber("--lease", leaseMsMin, leaseMsMax),
     )
     .option("--resume", "go on with a run that nobody owns any more")
     .option("--json", `${jsonOption[1]}: the summary, on stderr`)
@@ -193,7 +196,7 @@ async function summarise(
   for (const note of notes) await terminal.say(`runledger: ${note}`);
   if (options.json === true) {
     const said = { run: runId, status, attempts, exit, exitCode, received, recorded, head, notes };
-    await terminal.say(JSON.stringify(said));
+    await terminal.say(escapeJson(JSON.stringify(said)));
     return;
   }
   const tried = attempts.map(
