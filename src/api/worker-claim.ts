@@ -87,7 +87,7 @@ export class WorkerClaim {
           if (isLive) this.keep();
           throw error;
         }
-        const found = inDoubt && isFenced(error) ? await this.wasSettled(doing) : false;
+        const found = isFenced(error) && (inDoubt || isEnded(error)) ? await this.wasSettled(doing) : false;
         if (found === true) return;
         if (found === false) {
           reports.tell(error, doing, this.runId);
@@ -131,7 +131,9 @@ export class WorkerClaim {
       if (cancel !== null) this.holder.cancelled(cancel);
     } catch (error) {
       if (isFenced(error)) {
-        this.lose(error, "renew");
+        // Whoever ends a run under its claim has settled it; what the handler still does is not broken off.
+        if (isEnded(error) && (await this.wasSettled("renew")) === true) this.end();
+        else this.lose(error, "renew");
         return;
       }
       reports.tell(error, "renew", this.runId);
@@ -155,4 +157,9 @@ export class WorkerClaim {
       return null;
     }
   }
+}
+
+/** Did somebody who had the claim end it? */
+function isEnded({ details }: LedgerError): boolean {
+  return details["reason"] === "released";
 }

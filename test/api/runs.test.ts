@@ -256,25 +256,28 @@ describeQueues("a run", (start) => {
     });
     await leavesNothing(ledger, () => ledger.runs.prepareResume({ runId: "r9" }), { code: "NOT_FOUND" });
     await ledger.runs.start({ runId: "r1", expectedRevision: 1 });
-    await ledger.attempts.start({ runId: "r1", node: "a", expectedRevision: 2 });
-    await ledger.sessions.bind({ runId: "r1" });
-    await ledger.sessions.bind({ runId: "r1", attemptId: "a.1" });
-    await ledger.sessions.bind({ runId: "r1", attemptId: "old.1" });
-    await ledger.sessions.finish({ runId: "r1", attemptId: "old.1", status: "complete" });
+    await ledger.attempts.start({ runId: "r1", node: "old", expectedRevision: 2 });
+    const old = { runId: "r1", attemptId: "old.1" };
+    await ledger.sessions.bind({ ...old, expectedRevision: 3 });
+    await ledger.sessions.finish({ ...old, status: "complete", expectedRevision: 3 });
+    await ledger.attempts.finish({ ...old, outcome: "failed", expectedRevision: 3 });
+    await ledger.attempts.start({ runId: "r1", node: "a", expectedRevision: 4 });
+    await ledger.sessions.bind({ runId: "r1", expectedRevision: 5 });
+    await ledger.sessions.bind({ runId: "r1", attemptId: "a.1", expectedRevision: 5 });
     clock.advance(5);
 
-    const prepared = await ledger.runs.prepareResume({ runId: "r1", expectedRevision: 3 });
+    const prepared = await ledger.runs.prepareResume({ runId: "r1", expectedRevision: 5 });
 
-    expect(prepared).toMatchObject({ status: "running", revision: 5, attempt: "a.1", captures: 2, count: 4 });
+    expect(prepared).toMatchObject({ status: "running", revision: 7, attempt: "a.1", captures: 2, count: 4 });
     const failure = { code: "host_interrupted", message: "its holder went away" };
     expect(await ledger.sessions.get("r1")).toMatchObject({ status: "failed", failure });
     expect(await ledger.sessions.get("r1", "a.1")).toMatchObject({ status: "failed", failure });
     expect(await ledger.sessions.get("r1", "old.1")).toMatchObject({ status: "complete" });
     expect(await ledger.attempts.get("r1", "a.1")).toMatchObject({ status: "cancelled", finishedAt: t0 + 5 });
-    expect(await ledger.runs.prepareResume({ runId: "r1", expectedRevision: 5 })).toMatchObject({
+    expect(await ledger.runs.prepareResume({ runId: "r1", expectedRevision: 7 })).toMatchObject({
       attempt: null,
       captures: 0,
-      revision: 6,
+      revision: 8,
     });
     await expectSound(ledger);
   });

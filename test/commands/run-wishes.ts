@@ -105,8 +105,8 @@ const claims = fc.oneof(
   fc.tuple(runId, claim).map(([of, wish]) => queueCommands.claimNext({ ...wish, runId: of })),
 );
 const bound = fc
-  .tuple(runId, fc.constantFrom("", "a.1"))
-  .map(([of, key]) => sessionCommands.bind({ runId: of, attemptId: key }));
+  .tuple(write, fc.constantFrom("", "a.1"))
+  .map(([of, key]) => sessionCommands.bind({ ...of, attemptId: key }));
 
 const others: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: created },
