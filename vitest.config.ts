@@ -15,7 +15,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     globalSetup: ["test/seed.ts"],
     setupFiles: ["test/setup.ts"],
-    // A limit ends what hangs and judges no speed: on a busy machine a test of one second takes ten.
+    // A limit ends what hangs and judges no speed: on a busy machine a test of one second takes ten. Tests say a longer one, never
+    // a shorter.
     testTimeout: long ? 600_000 : 120_000,
     hookTimeout: long ? 600_000 : 120_000,
     // What a test polls for must come, however busy the machine is.

@@ -273,28 +273,24 @@ describeStores("tables that are built in the background", (_, openStoreOf) => {
   });
 });
 
-test(
-  "a process that is killed at any call of the store while it builds in the background leaves a table that goes on",
-  { timeout: 120_000 },
-  async () => {
-    for (let k = 1; ; k += long ? 1 : 3) {
-      const store = createMemoryStore();
-      await (await filled(store, 1_300)).close();
-      const process = faultyStore(store, faultAt(k, "crash"));
-      try {
-        const ledger = await openLedger(process, { ...program, busyTimeoutMs: 1 });
-        while ((await statusOf(ledger, account)).status === "rebuilding")
-          await new Promise((resolve) => setTimeout(resolve, 1));
-        await ledger.close();
-      } catch (error) {
-        if (!process.crashed) throw error;
-      }
-      await expectTables(store, [account]);
-      const ledger = await openLedger(store, program);
-      await ended(ledger, account);
-      await expectWhole(ledger, account);
+test("a process that is killed at any call of the store while it builds in the background leaves a table that goes on", async () => {
+  for (let k = 1; ; k += long ? 1 : 3) {
+    const store = createMemoryStore();
+    await (await filled(store, 1_300)).close();
+    const process = faultyStore(store, faultAt(k, "crash"));
+    try {
+      const ledger = await openLedger(process, { ...program, busyTimeoutMs: 1 });
+      while ((await statusOf(ledger, account)).status === "rebuilding")
+        await new Promise((resolve) => setTimeout(resolve, 1));
       await ledger.close();
-      if (!process.crashed) break;
+    } catch (error) {
+      if (!process.crashed) throw error;
     }
-  },
-);
+    await expectTables(store, [account]);
+    const ledger = await openLedger(store, program);
+    await ended(ledger, account);
+    await expectWhole(ledger, account);
+    await ledger.close();
+    if (!process.crashed) break;
+  }
+});

@@ -79,7 +79,7 @@ test("the README's example does what it says", () => {
   expect(existsSync(join(folder, "state.ledger-wal"))).toBe(false);
 });
 
-test("the guide's commands make a journal of any lines", { timeout: 60_000 }, () => {
+test("the guide's commands make a journal of any lines", () => {
   const folder = directory();
   writeFileSync(join(folder, "lines.jsonl"), '{"amount":1}\n{"amount":2}\n');
 
@@ -106,7 +106,7 @@ test("the README's first run is recorded, claimed, completed and verified, and i
   expect(said).toMatch(/\nverdict +OK /);
 });
 
-test("the README's build is under the ledger", { timeout: 60_000 }, () => {
+test("the README's build is under the ledger", () => {
   const folder = buildable();
   const said = bash(building, folder);
 
@@ -117,11 +117,11 @@ test("the README's build is under the ledger", { timeout: 60_000 }, () => {
   expect(said).toMatch(/\nverdict +OK /);
 });
 
-test("the README's build in CI ends with a checkpoint to keep", { timeout: 60_000 }, () => {
+test("the README's build in CI ends with a checkpoint to keep", () => {
   expect(bash(inCi, buildable(), { CI_COMMIT: "1d0c41" })).toMatch(/it is built\nrunledger\/\w+\n\d+\n\S+=\n$/);
 });
 
-test("the README's backup in cron is tried again", { timeout: 60_000 }, () => {
+test("the README's backup in cron is tried again", () => {
   const SITE = directory();
   const script = "if [ -e once ]; then echo saved; else touch once; exit 3; fi\n";
   writeFileSync(join(SITE, "backup.sh"), `#!/bin/sh\n${script}`, { mode: 0o755 });
@@ -137,7 +137,7 @@ function buildable(): string {
   return folder;
 }
 
-test("the guide's shop does what it says, and is proved from its own module", { timeout: 60_000 }, () => {
+test("the guide's shop does what it says, and is proved from its own module", () => {
   const folder = directory();
   symlinkSync(join(root, "test/examples/shop.mjs"), join(folder, "shop.mjs"));
 
@@ -164,7 +164,7 @@ test("the invoices of projections/README.md are folded alike by the ledger and b
   expect(digests[0]).toEqual(digests[1]);
 });
 
-test("the guide's commands for checkpoints and proofs do what they say", { timeout: 60_000 }, () => {
+test("the guide's commands for checkpoints and proofs do what they say", () => {
   const [cwd, KEYS] = [directory(), directory()];
   const said = bash(checkpoints, cwd, { KEYS });
 

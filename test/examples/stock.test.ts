@@ -67,7 +67,7 @@ for (const [name, open] of Object.entries(stores))
         fc.record({ item: items, count: counts, order: orders }).map(reserve),
       ),
     },
-    { describe, test: (title, body) => test(title, { timeout: 120_000 }, body) },
+    { describe, test: (title, body) => test(title, body) },
   );
 
 test("the example has fewer than 60 lines, and does what its first lines say", async () => {

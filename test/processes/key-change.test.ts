@@ -59,7 +59,7 @@ test(
   },
 );
 
-test("a key stands neither in the ledger file nor in its log while it is in use", { timeout: 60_000 }, async () => {
+test("a key stands neither in the ledger file nor in its log while it is in use", async () => {
   const said = await changeKey(ledgerPath(), 0);
 
   expect(said?.files).toHaveLength(2);
@@ -73,7 +73,7 @@ test("a key stands neither in the ledger file nor in its log while it is in use"
   }
 });
 
-test("checkpoints that are made while another process appends are of true prefixes", { timeout: 120_000 }, async () => {
+test("checkpoints that are made while another process appends are of true prefixes", async () => {
   const path = ledgerPath();
   const ledger = await open(path, { key: key1, busyTimeoutMs: 60_000 });
   const child = startChild("appender.mjs", [path, "other", "300", "thing/1", "16"]);

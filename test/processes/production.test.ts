@@ -14,7 +14,7 @@ function run(environment: "development" | "production"): readonly string[] {
   return told.trimEnd().split("\n");
 }
 
-test("D13 on every store production leaves the same bytes and digests as development", { timeout: 60_000 }, () => {
+test("D13 on every store production leaves the same bytes and digests as development", () => {
   const [memory, asyncMemory, sqlite, ...others] = run("development");
 
   expect(memory).toMatch(/^[0-9a-f]{64} ([0-9a-f]{64}) \1 OK$/);

@@ -95,7 +95,6 @@ const cases = states.flatMap(([state, suffixes, isCopied]) =>
 
 test.each(cases)(
   "T56 a ledger %s, verified %s: the evidence is the same before and after, and nothing is beside it",
-  { timeout: 60_000 },
   async (_, __, { suffixes, isCopied, way, code }) => {
     const path = await found(suffixes);
     if (way === "user") forbidWriting(path);
@@ -114,23 +113,16 @@ test.each(cases)(
   },
 );
 
-test(
-  "T56 a ledger that a writer has open, verified beside it: file and log are the same before and after",
-  { timeout: 60_000 },
-  async () => {
-    const path = ledgerPath();
-    const ledger = await filled(path);
-    const before = hashes(path);
+test("T56 a ledger that a writer has open, verified beside it: file and log are the same before and after", async () => {
+  const path = ledgerPath();
+  const ledger = await filled(path);
+  const before = hashes(path);
 
-    const said = verified(path, "owner");
+  const said = verified(path, "owner");
 
-    expect(withoutMemory(hashes(path), "owner")).toEqual(withoutMemory(before, "owner"));
-    expect(said).toMatchObject({ writable: "yes", verdict: "OK", size: 21, copied: false });
-    expect(said.evidence.files.map(({ sha256 }) => sha256)).toEqual([
-      before["state.ledger"],
-      before["state.ledger-wal"],
-    ]);
-    await ledger.append("a/1", [{ type: "a.b", data: {} }]);
-    await ledger.close();
-  },
-);
+  expect(withoutMemory(hashes(path), "owner")).toEqual(withoutMemory(before, "owner"));
+  expect(said).toMatchObject({ writable: "yes", verdict: "OK", size: 21, copied: false });
+  expect(said.evidence.files.map(({ sha256 }) => sha256)).toEqual([before["state.ledger"], before["state.ledger-wal"]]);
+  await ledger.append("a/1", [{ type: "a.b", data: {} }]);
+  await ledger.close();
+});

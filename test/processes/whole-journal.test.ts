@@ -6,7 +6,7 @@ import { openLedger } from "../../src/index.js";
 import { ledgerPath, open } from "../engine/fixture.js";
 import { runChild } from "./child.js";
 
-test("A22 the journal verifies after a worker that opened the ledger threw", { timeout: 60_000 }, async () => {
+test("A22 the journal verifies after a worker that opened the ledger threw", async () => {
   const path = ledgerPath();
 
   const child = await runChild("ledger-worker.mjs", [path]);
@@ -19,24 +19,20 @@ test("A22 the journal verifies after a worker that opened the ledger threw", { t
   expect((await ledger.readStream("worker/1").toArray()).length).toBeGreaterThanOrEqual(1);
 });
 
-test(
-  "A14 a closed ledger in a directory that this user cannot write is verified in whole, and nothing is left there",
-  { timeout: 60_000 },
-  async () => {
-    const path = ledgerPath();
-    const ledger = await openLedger(path);
-    await ledger.append("order/1", [{ type: "order.placed" }, { type: "order.paid" }]);
-    await ledger.close();
-    chmodSync(path, 0o400);
-    chmodSync(dirname(path), 0o500);
-    if (process.getuid?.() === 0) for (const each of [path, dirname(path)]) chownSync(each, 65_534, 65_534);
+test("A14 a closed ledger in a directory that this user cannot write is verified in whole, and nothing is left there", async () => {
+  const path = ledgerPath();
+  const ledger = await openLedger(path);
+  await ledger.append("order/1", [{ type: "order.placed" }, { type: "order.paid" }]);
+  await ledger.close();
+  chmodSync(path, 0o400);
+  chmodSync(dirname(path), 0o500);
+  if (process.getuid?.() === 0) for (const each of [path, dirname(path)]) chownSync(each, 65_534, 65_534);
 
-    const child = await runChild("ledger-verifier.mjs", [path]);
-    const left = readdirSync(dirname(path));
-    chmodSync(dirname(path), 0o700);
+  const child = await runChild("ledger-verifier.mjs", [path]);
+  const left = readdirSync(dirname(path));
+  chmodSync(dirname(path), 0o700);
 
-    expect([child.code, child.stderr]).toEqual([0, ""]);
-    expect(child.lines).toEqual(['{"verdict":"OK","exitCode":0,"entries":3}']);
-    expect(left).toEqual(["state.ledger"]);
-  },
-);
+  expect([child.code, child.stderr]).toEqual([0, ""]);
+  expect(child.lines).toEqual(['{"verdict":"OK","exitCode":0,"entries":3}']);
+  expect(left).toEqual(["state.ledger"]);
+});

@@ -34,7 +34,7 @@ test("a dropped table leaves its pages as they are, and contents that are erased
   await again.close();
 });
 
-test("whoever opens a file while tables come and go finds each with its row", { timeout: 60_000 }, async () => {
+test("whoever opens a file while tables come and go finds each with its row", async () => {
   const path = freshPath();
   await (await openSqliteStore(path)).close();
   const child = startChild("table-maker.mjs", [path]);

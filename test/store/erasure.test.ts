@@ -44,35 +44,31 @@ const sizes = [
   1_048_576, 2_500_000,
 ];
 
-test(
-  "T54 erased contents of every size leave nothing behind, among live ones that stay whole",
-  { timeout: 120_000 },
-  async () => {
-    const path = freshPath();
-    const store = await openSqliteStore(path);
-    const rows: ContentRow[] = [];
-    for (const size of sizes) {
-      const pair = [0, 1].map((each) => row(rows.length + 1 + each, `${size} ${each}`, size, size >= 1_024));
-      await write(store, { streams: ["a/1"], rows: pair });
-      rows.push(...pair);
-    }
-    const erased = rows.filter(({ n }) => n % 2 === 0);
-    const trace = traceOf(erased);
-    const before = new Set(trace.remnants(path).map(({ name }) => name));
-    for (const { n, bytes } of erased)
-      if (bytes.length >= 16) expect(before).toContain(`bytes of ${n} (${bytes.length})`);
+test("T54 erased contents of every size leave nothing behind, among live ones that stay whole", async () => {
+  const path = freshPath();
+  const store = await openSqliteStore(path);
+  const rows: ContentRow[] = [];
+  for (const size of sizes) {
+    const pair = [0, 1].map((each) => row(rows.length + 1 + each, `${size} ${each}`, size, size >= 1_024));
+    await write(store, { streams: ["a/1"], rows: pair });
+    rows.push(...pair);
+  }
+  const erased = rows.filter(({ n }) => n % 2 === 0);
+  const trace = traceOf(erased);
+  const before = new Set(trace.remnants(path).map(({ name }) => name));
+  for (const { n, bytes } of erased)
+    if (bytes.length >= 16) expect(before).toContain(`bytes of ${n} (${bytes.length})`);
 
-    for (let at = 0; at < erased.length; at += 7)
-      await write(store, { streams: ["a/1"], erase: erased.slice(at, at + 7).map(({ n }) => n) });
-    expect(await store.scrub()).toBe(true);
+  for (let at = 0; at < erased.length; at += 7)
+    await write(store, { streams: ["a/1"], erase: erased.slice(at, at + 7).map(({ n }) => n) });
+  expect(await store.scrub()).toBe(true);
 
-    expect(trace.remnants(path)).toEqual([]);
-    for (const { n, bytes } of rows)
-      expect(await holds(store, n, bytes)).toEqual(n % 2 === 0 ? expect.any(Number) : true);
-    await store.close();
-    expect(trace.remnants(path)).toEqual([]);
-  },
-);
+  expect(trace.remnants(path)).toEqual([]);
+  for (const { n, bytes } of rows)
+    expect(await holds(store, n, bytes)).toEqual(n % 2 === 0 ? expect.any(Number) : true);
+  await store.close();
+  expect(trace.remnants(path)).toEqual([]);
+});
 
 test(
   "T54 whatever was stored and erased before, nothing of it is left, in the index of plain hashes neither",
@@ -153,7 +149,6 @@ const holders = {
 
 test.each(Object.keys(holders) as (keyof typeof holders)[])(
   "T54 while %s reads what was there before, a scrub says false, and the bytes go when it is asked again",
-  { timeout: 60_000 },
   async (holder) => {
     const path = freshPath();
     const { store, release } = await storeWithErasure(path, holders[holder]);
@@ -168,26 +163,22 @@ test.each(Object.keys(holders) as (keyof typeof holders)[])(
   },
 );
 
-test(
-  "T54 a scrub that was held back is made good by the housekeeping between commits, without being asked",
-  { timeout: 60_000 },
-  async () => {
-    const path = freshPath();
-    const { store, release } = await storeWithErasure(path, holders["a snapshot of its own"]);
-    expect(await store.scrub()).toBe(false);
-    await release();
+test("T54 a scrub that was held back is made good by the housekeeping between commits, without being asked", async () => {
+  const path = freshPath();
+  const { store, release } = await storeWithErasure(path, holders["a snapshot of its own"]);
+  expect(await store.scrub()).toBe(false);
+  await release();
 
-    await vi.waitFor(
-      async () => {
-        await write(store, { streams: ["a/1"] });
-        await store.maintain();
-        expect(traceOf([secret]).remnants(path)).toEqual([]);
-      },
-      { timeout: 20_000, interval: 100 },
-    );
-    await store.close();
-  },
-);
+  await vi.waitFor(
+    async () => {
+      await write(store, { streams: ["a/1"] });
+      await store.maintain();
+      expect(traceOf([secret]).remnants(path)).toEqual([]);
+    },
+    { timeout: 20_000, interval: 100 },
+  );
+  await store.close();
+});
 
 test("T54 a scrub that nobody asked for is done by closing, also when others have the ledger open", async () => {
   const path = freshPath();
@@ -210,7 +201,6 @@ const kills = [
 
 test.each(kills)(
   "T54 a process that is killed at %s %s an erasure: whoever opens the ledger for writing next takes the bytes out",
-  { timeout: 60_000 },
   async (step, moment) => {
     const path = freshPath();
     expect(await runChild("store-eraser.mjs", [path, step, moment])).toMatchObject({ signal: "SIGKILL", stderr: "" });
@@ -229,7 +219,7 @@ test.each(kills)(
   },
 );
 
-test("T54 when a reader holds the log at that opening, it is made good later", { timeout: 60_000 }, async () => {
+test("T54 when a reader holds the log at that opening, it is made good later", async () => {
   const path = freshPath();
   await runChild("store-eraser.mjs", [path, "commit", "after"]);
   const erased = traceOf([row(1, "erased", 20_000)]);
@@ -245,7 +235,7 @@ test("T54 when a reader holds the log at that opening, it is made good later", {
   await reader.close();
 });
 
-test("T54 a writer that lives on makes good what another process was killed over", { timeout: 60_000 }, async () => {
+test("T54 a writer that lives on makes good what another process was killed over", async () => {
   const path = freshPath();
   const store = await openSqliteStore(path);
   await write(store, { streams: ["a/1"] });

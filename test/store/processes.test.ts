@@ -21,32 +21,28 @@ function written(lines: readonly string[]): Written[] {
   return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Written);
 }
 
-test(
-  "A01 two processes that read and then write lose nothing and fork nothing, and neither is told of the other",
-  { timeout: 120_000 },
-  async () => {
-    const path = await closedLedger();
-    const count = long ? 1_000 : 100;
+test("A01 two processes that read and then write lose nothing and fork nothing, and neither is told of the other", async () => {
+  const path = await closedLedger();
+  const count = long ? 1_000 : 100;
 
-    const children = await Promise.all(
-      ["one", "two"].map((name) => runChild("store-writer.mjs", [path, name, String(count)])),
-    );
+  const children = await Promise.all(
+    ["one", "two"].map((name) => runChild("store-writer.mjs", [path, name, String(count)])),
+  );
 
-    for (const child of children) expect([child.code, child.stderr]).toEqual([0, ""]);
-    const store = await openSqliteStore(path, { readOnly: true });
-    const entries = await read(store, (reads) => reads.entries(0, 100_000));
-    expect(entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 3 + 4 * count }, (_, index) => index));
-    const heads = await read(store, (reads) => reads.streamHeads(["own/one", "own/two", "shared/1"]));
-    expect(heads.map((head) => head?.rev)).toEqual([count, count, 2 * count]);
-    for (const { name, n, seq } of children.flatMap((child) => written(child.lines))) {
-      expect(JSON.parse(String(entries[seq]!.entry))).toMatchObject({ stream: `own/${name}`, rev: n + 1 });
-    }
-    await store.close();
-    expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
-  },
-);
+  for (const child of children) expect([child.code, child.stderr]).toEqual([0, ""]);
+  const store = await openSqliteStore(path, { readOnly: true });
+  const entries = await read(store, (reads) => reads.entries(0, 100_000));
+  expect(entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 3 + 4 * count }, (_, index) => index));
+  const heads = await read(store, (reads) => reads.streamHeads(["own/one", "own/two", "shared/1"]));
+  expect(heads.map((head) => head?.rev)).toEqual([count, count, 2 * count]);
+  for (const { name, n, seq } of children.flatMap((child) => written(child.lines))) {
+    expect(JSON.parse(String(entries[seq]!.entry))).toMatchObject({ stream: `own/${name}`, rev: n + 1 });
+  }
+  await store.close();
+  expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
+});
 
-test("several processes that create the same ledger at once all get it", { timeout: 120_000 }, async () => {
+test("several processes that create the same ledger at once all get it", async () => {
   for (let round = 0; round < (long ? 20 : 3); round++) {
     const path = freshPath();
 
@@ -66,31 +62,27 @@ test("several processes that create the same ledger at once all get it", { timeo
   }
 });
 
-test(
-  "a writer that is killed leaves a file that the next one opens, with everything that was acknowledged",
-  { timeout: 120_000 },
-  async () => {
-    const path = await closedLedger();
-    const child = startChild("store-writer.mjs", [path, "one", "100000"]);
-    await child.line('{"name":"one","n":20');
-    child.process.kill("SIGKILL");
-    const { lines } = await child.finished;
+test("a writer that is killed leaves a file that the next one opens, with everything that was acknowledged", async () => {
+  const path = await closedLedger();
+  const child = startChild("store-writer.mjs", [path, "one", "100000"]);
+  await child.line('{"name":"one","n":20');
+  child.process.kill("SIGKILL");
+  const { lines } = await child.finished;
 
-    const reader = await openSqliteStore(path, { readOnly: true });
-    const seen = (await readAll(reader)).length;
-    await reader.close();
-    const store = await openSqliteStore(path);
-    const entries = await readAll(store);
-    await store.close();
+  const reader = await openSqliteStore(path, { readOnly: true });
+  const seen = (await readAll(reader)).length;
+  await reader.close();
+  const store = await openSqliteStore(path);
+  const entries = await readAll(store);
+  await store.close();
 
-    expect(entries).toHaveLength(seen);
-    expect((entries.length - 3) % 2).toBe(0);
-    for (const { seq } of written(lines)) expect(seq).toBeLessThan(entries.length);
-    expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
-  },
-);
+  expect(entries).toHaveLength(seen);
+  expect((entries.length - 3) % 2).toBe(0);
+  for (const { seq } of written(lines)) expect(seq).toBeLessThan(entries.length);
+  expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
+});
 
-test("A22 a worker thread that opened the store and threw takes nobody with it", { timeout: 60_000 }, async () => {
+test("A22 a worker thread that opened the store and threw takes nobody with it", async () => {
   const path = await closedLedger();
 
   const child = await runChild("store-worker.mjs", [path]);
@@ -109,33 +101,27 @@ test("A22 a worker thread that opened the store and threw takes nobody with it",
   expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
 });
 
-test(
-  "K04 a process without free descriptors is told that, never that the file is damaged, foreign or empty",
-  { timeout: 60_000 },
-  async () => {
-    const path = await closedLedger();
-    const program = fileURLToPath(new URL("../children/store-exhausted.mjs", import.meta.url));
+test("K04 a process without free descriptors is told that, never that the file is damaged, foreign or empty", async () => {
+  const path = await closedLedger();
+  const program = fileURLToPath(new URL("../children/store-exhausted.mjs", import.meta.url));
 
-    // Many, for Node's own loader opens all modules that it knows of at once. The child then uses up all but a few of them.
-    const child = spawnSync("sh", ["-c", `ulimit -n 512 && exec "$0" "$1" "$2"`, process.execPath, program, path], {
-      encoding: "utf8",
-    });
+  // Many, for Node's own loader opens all modules that it knows of at once. The child then uses up all but a few of them.
+  const child = spawnSync("sh", ["-c", `ulimit -n 512 && exec "$0" "$1" "$2"`, process.execPath, program, path], {
+    encoding: "utf8",
+  });
 
-    expect([child.status, child.stderr]).toEqual([0, ""]);
-    const outcomes = child.stdout
-      .split("\n")
-      .filter((line) => line !== "")
-      .map((line) => JSON.parse(line) as { free: number; name: string; ok?: true; code?: string });
-    for (const outcome of outcomes)
-      expect(outcome.ok === true ? outcome : outcome.code).toEqual(
-        outcome.ok === true ? outcome : "RESOURCES_EXHAUSTED",
-      );
-    expect(outcomes.filter(({ ok }) => ok !== true).length).toBeGreaterThan(3);
-    for (const name of ["write", "read", "verify"])
-      expect(outcomes.findLast((outcome) => outcome.name === name)).toMatchObject({ ok: true });
-    expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
-  },
-);
+  expect([child.status, child.stderr]).toEqual([0, ""]);
+  const outcomes = child.stdout
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as { free: number; name: string; ok?: true; code?: string });
+  for (const outcome of outcomes)
+    expect(outcome.ok === true ? outcome : outcome.code).toEqual(outcome.ok === true ? outcome : "RESOURCES_EXHAUSTED");
+  expect(outcomes.filter(({ ok }) => ok !== true).length).toBeGreaterThan(3);
+  for (const name of ["write", "read", "verify"])
+    expect(outcomes.findLast((outcome) => outcome.name === name)).toMatchObject({ ok: true });
+  expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
+});
 
 test.each([
   ["that was closed", null, { entries: 3, copied: false }],
@@ -144,7 +130,6 @@ test.each([
   ["that lost its log", [""], { entries: 0, copied: true }],
 ] as const)(
   "A14 a ledger %s, in a directory that this user cannot write, is read and left alone",
-  { timeout: 60_000 },
   async (_, suffixes, expected) => {
     const path = suffixes === null ? await closedLedger() : await crashedLedger(5, suffixes);
     const program = fileURLToPath(new URL("../children/store-reader.mjs", import.meta.url));

@@ -76,7 +76,7 @@ test("G-22 a writer waits for another at most the busy timeout, and the event lo
   await second.close();
 });
 
-test("G-22 the busy timeout of a writer is 5,000 ms unless another one is given", { timeout: 60_000 }, async () => {
+test("G-22 the busy timeout of a writer is 5,000 ms unless another one is given", async () => {
   const path = await closedLedger();
   const [first, second] = [await openSqliteStore(path), await openSqliteStore(path)];
   const transaction = await begin(first);

@@ -161,7 +161,7 @@ for (const store of storeNames) {
   );
 }
 
-describe("L03 H10 a command that", { timeout: 120_000 }, () => {
+describe("L03 H10 a command that", () => {
   test.each(defects)("%s breaks the laws: %s", async (_, laws, decide) => {
     calls = 0;
     remembered.clear();
@@ -193,7 +193,6 @@ const drifting = defineProjection<Desk>()({
 
 test.each(storeNames)(
   "L01 a bug that the model finds is found again, the same way, by the one line that is printed, on %s",
-  { timeout: 120_000 },
   async (name) => {
     const decide: Decide = (_, input, context) => soundly({ desk: null }, { ...input, limit: 1 }, context);
     const first = (await broken(decide, [folded], drifting, name)).get(folded) as LawBroken;
