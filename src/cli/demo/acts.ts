@@ -1,14 +1,15 @@
 /** What the demo shows, act by act. Each claims only what must hold on the slowest machine. */
 import { copyFileSync, existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { grouped } from "../figures.js";
 import type { RunHistory } from "../run-history.js";
 import { sayExit } from "../run-view.js";
 import { changeByte } from "./change-byte.js";
 import { programs } from "./programs.js";
-import { ClaimBroken } from "./stage.js";
 import type { Stage } from "./stage.js";
 import { mainFile } from "./workers.js";
+import type { Worker } from "./workers.js";
 
 /** What is hashed and counted: the built files of this package. */
 const builtFolder = dirname(dirname(mainFile));
@@ -71,14 +72,13 @@ async function countLines(stage: Stage): Promise<void> {
 async function overtake(stage: Stage, runId: string): Promise<void> {
   await stage.act("A worker that is stopped, overtaken, and refused when it wakes");
   const stopped = await startSteps(stage, runId);
-  stopped.kill("SIGSTOP");
+  await stop(stage, stopped, runId);
   await stage.tell(`SIGSTOP to worker ${stopped.pid}: it renews nothing any more`);
   await waitForLease(stage, runId);
   const second = await stage.start(["exec", "--run", runId, "--resume", "--lease", "30000"]);
   // It may be done already, where there was little left to do.
-  await stage.until("the second worker takes the run over", async () =>
-    (await historyOf(stage, runId)).holders.length > 1 ? true : null,
-  );
+  const isTaken = async (): Promise<boolean> => (await historyOf(stage, runId)).holders.length > 1;
+  await stage.until("the second worker takes the run over", isTaken, second);
   stopped.kill("SIGCONT");
   await stage.tell(`SIGCONT to worker ${stopped.pid}: it believes that the run is its own`);
   const refused = await stopped.ended;
@@ -136,24 +136,28 @@ async function changeACopy(stage: Stage, runId: string): Promise<void> {
 }
 
 /** A worker whose command is some steps on its way. */
-async function startSteps(stage: Stage, runId: string) {
+async function startSteps(stage: Stage, runId: string): Promise<Worker> {
   const options = ["--lease", String(shortLeaseMs)];
   const worker = await stage.start(exec(runId, options, programs.steps, stepsName(runId), String(stepCount)));
   const file = join(stage.folder, stepsName(runId));
-  let over: unknown = null;
-  void worker.ended.then((ended) => (over = ended));
-  await stage.until(`the first steps of ${runId}`, () => {
-    if (over !== null) throw new ClaimBroken(`the command must go on, found ${JSON.stringify(over)}`);
-    const done = existsSync(file) ? readFileSync(file, "utf8").split("\n").length - 1 : 0;
-    return done >= 5 ? done : null;
-  });
+  const isUnderWay = (): boolean => existsSync(file) && readFileSync(file, "utf8").split("\n").length > 5;
+  await stage.until(`the first steps of ${runId}`, isUnderWay, worker);
   return worker;
 }
 
+/** Stops a worker. One that stood still in the middle of a commit would keep everybody from writing until it wakes: then it
+ *  is let go on a little. */
+async function stop(stage: Stage, worker: Worker, runId: string): Promise<void> {
+  for (;;) {
+    worker.kill("SIGSTOP");
+    if (await stage.note("demo.stopped", { run: runId, worker: worker.pid })) return;
+    worker.kill("SIGCONT");
+    await sleep(20);
+  }
+}
+
 async function waitForLease(stage: Stage, runId: string): Promise<void> {
-  await stage.until(`the lease of ${runId} ends`, async () =>
-    (await historyOf(stage, runId)).owner === null ? true : null,
-  );
+  await stage.until(`the end of the lease of ${runId}`, async () => (await historyOf(stage, runId)).owner === null);
   await stage.tell("its lease is over: the run has no owner");
 }
 

@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openLedger } from "../../index.js";
-import type { Ledger } from "../../index.js";
+import { LedgerError, openLedger } from "../../index.js";
+import type { JsonObject, Ledger } from "../../index.js";
 import type { ProcessIdentity } from "../exec/process-identity.js";
 import { escapeText } from "../escape.js";
 import { readRunHistory } from "../run-history.js";
@@ -19,6 +19,7 @@ export class ClaimBroken extends Error {
 
 const waitMs = 30_000;
 const lookMs = 50;
+const noteBusyMs = 1_000;
 
 export class Stage {
   readonly folder: string;
@@ -83,6 +84,17 @@ export class Stage {
     });
   }
 
+  /** Writes an event of the demo's own, beside those of the runs; false: somebody keeps everybody from writing. */
+  async note(type: string, data: JsonObject): Promise<boolean> {
+    const ledger = await openLedger(this.file, { create: false, busyTimeoutMs: noteBusyMs }).catch(nullWhenBusy);
+    if (ledger === null) return false;
+    try {
+      return (await ledger.append("demo/story", [{ type, data }]).catch(nullWhenBusy)) !== null;
+    } finally {
+      await ledger.close();
+    }
+  }
+
   /** Reads from the ledger. */
   async reading<Result>(read: (ledger: Ledger) => Promise<Result>): Promise<Result> {
     const ledger = await openLedger(this.file, { readOnly: true });
@@ -93,12 +105,15 @@ export class Stage {
     }
   }
 
-  /** Waits until something is found; null is nothing. */
-  async until<Found>(what: string, look: () => Found | null | Promise<Found | null>): Promise<Found> {
+  /** Waits until something is so. A worker that ends before is the one that should have brought it about. */
+  async until(what: string, look: () => boolean | Promise<boolean>, worker?: Worker): Promise<void> {
+    let over: Ended | null = null;
+    void worker?.ended.then((ended) => (over = ended));
     for (const end = performance.now() + waitMs; ;) {
       this.signal.throwIfAborted();
-      const found = await look();
-      if (found !== null) return found;
+      const ended = over;
+      if (await look()) return;
+      if (ended !== null) throw new ClaimBroken(`${what}: its worker ended before, ${JSON.stringify(ended)}`);
       if (performance.now() > end) throw new ClaimBroken(`${what}: this did not come within ${waitMs / 1_000} s`);
       await sleep(lookMs);
     }
@@ -121,4 +136,9 @@ async function commandsOf(ledger: Ledger): Promise<readonly ProcessIdentity[]> {
   const { runs } = await ledger.runs.list();
   const lists = await Promise.all(runs.map(({ runId }) => ledger.attempts.list(runId)));
   return lists.flatMap(({ attempts }) => attempts.flatMap(({ process }) => process ?? []));
+}
+
+function nullWhenBusy(error: unknown): null {
+  if (error instanceof LedgerError && error.code === "STORE_BUSY") return null;
+  throw error;
 }
