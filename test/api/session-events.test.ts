@@ -177,6 +177,7 @@ describe("the records of a capture in a file", () => {
       changed("DELETE FROM contents WHERE CAST(bytes AS TEXT) = 'line 7'");
       changed("UPDATE contents SET media = 'text/html' WHERE CAST(bytes AS TEXT) = 'line 100'");
       changed("UPDATE contents SET salt = zeroblob(32) WHERE CAST(bytes AS TEXT) = 'line 101'");
+      changed("UPDATE contents SET media = NULL WHERE CAST(bytes AS TEXT) = 'line 250'");
       changed("UPDATE contents SET digest = zeroblob(32) WHERE CAST(bytes AS TEXT) = 'line 300'");
     });
     const records = await recordsOf(await readOnly(path));
@@ -186,6 +187,7 @@ describe("the records of a capture in a file", () => {
       [7, "CONTENT_MISSING"],
       [100, "STORE_DAMAGED"],
       [101, "STORE_DAMAGED"],
+      [250, "STORE_DAMAGED"],
       [300, "CONTENT_MISSING"],
     ]);
   });
