@@ -151,6 +151,27 @@ describe("a capture", () => {
     expect(capture.failure).toBeNull();
   });
 
+  test("reads what has come before it leaves, however slow the reader of the output is", async () => {
+    const { passed, open } = gate();
+    const slow = new Writable({
+      async write(_chunk, _encoding, done) {
+        await passed;
+        done();
+      },
+    });
+    const capture = new Capture(async () => {});
+    const stream = new PassThrough();
+    capture.read("stdout", stream, new Outlet(slow));
+    stream.write("one\n");
+    await sleep(20);
+    stream.write("two\n");
+    const finished = capture.finish(20);
+    await sleep(100);
+    open();
+    expect(await finished).toBe(true);
+    expect(capture.recorded).toEqual({ lines: 2, bytes: 8 });
+  });
+
   test("of an output that fails says why, and goes on with the other", async () => {
     const capture = new Capture(async () => {});
     const [stdout, stderr, { outlet, taken }] = [new PassThrough(), new PassThrough(), taking()];

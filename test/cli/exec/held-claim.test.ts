@@ -68,6 +68,19 @@ describe("a claim that is held", () => {
     await expect.poll(() => said[0]).toBe("cancelled: enough");
   });
 
+  test("waits for a renewal that is on its way before it is ended", async () => {
+    const order: string[] = [];
+    const { claim, renewals } = claimOf(20, async () => {
+      await sleep(100);
+      order.push("renewed");
+      return { cancel: null };
+    });
+    await expect.poll(renewals).toBe(1);
+    await claim.endBy(async () => void order.push("ended"));
+    await sleep(50);
+    expect(order).toEqual(["renewed", "ended"]);
+  });
+
   test("is not renewed while a write ends it, and not after; it goes on when that fails", async () => {
     const { claim, renewals } = claimOf(60, renewed);
     await expect(claim.endBy(() => sleep(100).then(() => Promise.reject(new Error("full"))))).rejects.toThrow("full");
