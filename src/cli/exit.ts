@@ -15,6 +15,8 @@ export const exitCodes = {
   unanchored: 4,
   /** A bug in runledger. */
   bug: 70,
+  /** The run was taken away by another owner. */
+  lost: 75,
   /** The reader of the output went away. */
   readerGone: 141,
 } as const;
@@ -65,6 +67,7 @@ export function exitCodeOf(error: unknown, writes: boolean): number {
   if (error instanceof UsageError) return exitCodes.usage;
   if (error instanceof OutputFailed) return exitCodes.wrong;
   if (!(error instanceof LedgerError)) return exitCodes.bug;
+  if (error.code === "FENCED") return exitCodes.lost;
   const undecided = alwaysUndecided.has(error.code) || (!writes && undecidedWhenReading.has(error.code));
   return undecided ? exitCodes.undecided : exitCodes.wrong;
 }

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { createRun } from "../../src/cli/exec/exec-run.js";
@@ -63,6 +64,15 @@ describe("exec --resume", () => {
     expect((await storyOf(file, "newer")).run.status).toBe("completed");
   });
 
+  test("goes on to the next where the oldest cannot be taken over now", async () => {
+    const file = await left(async (ledger) => {
+      await startElsewhere(ledger, await leave(ledger, "older", ["echo", "older"], 500));
+      await leave(ledger, "newer", ["echo", "newer"]);
+    });
+    expect(await resume(file)).toMatchObject({ code: 0, stdout: "newer\n" });
+    expect((await storyOf(file, "older")).run).toMatchObject({ status: "running", attempt: "command.1" });
+  });
+
   test("ends a run that somebody asked to be ended, without its command", async () => {
     const file = await left(async (ledger) => {
       await leave(ledger, "r1", ["touch", "ran"], 400);
@@ -101,9 +111,25 @@ describe("exec --resume", () => {
   });
 });
 
+/** Says that an attempt of a run was started on another machine, and lets its claim end. */
+async function startElsewhere(ledger: Ledger, { runId, fence }: OwnedRun): Promise<void> {
+  const process = { host: "another-host", boot: "b", pid: 4242, startedAt: "1" };
+  await ledger.execute(
+    [
+      runCommands.start({ runId }),
+      attemptCommands.start({ runId, node: "command", process }),
+      sessionCommands.bind({ runId, attemptId: "command.1" }),
+    ],
+    { fence },
+  );
+  await sleep(600);
+}
+
 describe("exec --resume refuses", () => {
   test("what is over, what is somebody's, what exec did not make, and what is not there", async () => {
     const file = newLedgerFile();
+    expect(await refusedIn(file)()).toMatchObject({ code: 3 });
+    expect(existsSync(file)).toBe(false);
     await runledger(["exec", "--ledger", file, "--run", "over", "--", "true"]);
     const ledger = await openLedger(file);
     await ledger.runs.create({ runId: "host" });
@@ -131,17 +157,7 @@ describe("exec --resume refuses", () => {
 
   test("what was started on another machine, which nobody here can end, and gives the claim back", async () => {
     const file = await left(async (ledger) => {
-      const { fence } = await leave(ledger, "r1", ["echo", "again"], 500);
-      const process = { host: "another-host", boot: "b", pid: 4242, startedAt: "1" };
-      await ledger.execute(
-        [
-          runCommands.start({ runId: "r1" }),
-          attemptCommands.start({ runId: "r1", node: "command", process }),
-          sessionCommands.bind({ runId: "r1", attemptId: "command.1" }),
-        ],
-        { fence },
-      );
-      await sleep(600);
+      await startElsewhere(ledger, await leave(ledger, "r1", ["echo", "again"], 500));
     });
     const before = await storyOf(file);
     const refused = await refusedIn(file)("--run", "r1");

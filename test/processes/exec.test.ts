@@ -74,6 +74,17 @@ describe("a signal to exec", () => {
     await expectInOrder(file);
   });
 
+  test("that is SIGTERM, to all processes at once as when a machine is stopped, leaves the run too", async () => {
+    const [file, folder] = [newLedgerFile(), newFolder()];
+    const child = exec(["--ledger", file, "--", "sh", "-c", "echo $$ > pid; exec sleep 300"], { cwd: folder });
+    await waitFor(() => linesOf(join(folder, "pid")).length === 1);
+    child.kill("SIGTERM");
+    process.kill(Number(linesOf(join(folder, "pid"))[0]), "SIGTERM");
+
+    expect((await child.finished).code).toBe(143);
+    expect(await storyOf(file)).toMatchObject({ run: { status: "running" }, item: { status: "parked" } });
+  });
+
   test("that is SIGTERM ends a command that ignores it after 5 s, and a second one at once", async () => {
     const [file, folder] = [newLedgerFile(), newFolder()];
     const script = "trap '' TERM; echo $$ > pid; while :; do sleep 0.02; done";

@@ -11,7 +11,9 @@ import type { CommandPlan, OwnedRun } from "./exec-run.js";
 import { HeldClaim } from "./held-claim.js";
 import { endGroup } from "./process-group.js";
 import type { ProcessTable } from "./process-table.js";
-import type { Stop } from "./stop.js";
+import { Stop } from "./stop.js";
+
+const pageMax = 1_000;
 
 /** What the command line says of it. */
 export interface TakeOverWish {
@@ -47,13 +49,19 @@ export async function takeOver(
   const work = await ledger.queue.claimNext({ holder: holderName(), leaseMs, runId });
   if (work === null) throw await notClaimable(ledger, runId);
   const { fence, item } = work;
-  const claim = new HeldClaim(ledger, { fence, leaseMs, since }, watchOf(stop));
-  if (item.cancel !== null) stop.because({ type: "cancelled", reason: item.cancel.reason });
+  // What is heard before the run is ours to work on concerns nobody when it is not to be had.
+  const early = new Stop();
+  let hearing = early;
+  const claim = new HeldClaim(ledger, { fence, leaseMs, since }, watchOf({ because: (why) => hearing.because(why) }));
+  if (item.cancel !== null) early.because({ type: "cancelled", reason: item.cancel.reason });
   try {
     await prepare(ledger, runId, { recorded, command: wish.command, claim, table });
     const { attempts } = await ledger.attempts.list(runId, { limit: listLimitMax });
     const run = (await ledger.runs.get(runId))!; // it is there, and ours
     const { retries } = wish;
+    hearing = stop;
+    const heard = early.why();
+    if (heard !== null) stop.because(heard);
     return {
       claim,
       run: {
@@ -77,26 +85,23 @@ export async function takeOver(
   }
 }
 
-/** The oldest run of `exec` that nobody owns and that is not over; with a command, of that command. Null when there is none. */
-export async function findAbandoned(ledger: Ledger, command: readonly string[] | null): Promise<string | null> {
-  let oldest: RunEntry | null = null;
+/** The runs of `exec` that nobody owns and that are not over, the oldest first; with a command, those of that command. */
+export async function findAbandoned(ledger: Ledger, command: readonly string[] | null): Promise<readonly string[]> {
+  const found: RunEntry[] = [];
   for (const status of ["queued", "running"] as const) {
     for (let after: string | null = null; ;) {
-      const page = await ledger.runs.list({ status, limit: 1_000, ...(after !== null && { after }) });
-      for (const run of page.runs) {
-        if (run.owner !== null || !isExecRun(run)) continue;
-        if (oldest !== null && oldest.createdAt <= run.createdAt) continue;
-        if (await isOf(ledger, run, command)) oldest = run;
-      }
+      const page = await ledger.runs.list({ status, limit: pageMax, ...(after !== null && { after }) });
+      for (const run of page.runs)
+        if (run.owner === null && isExecRun(run) && (await isOf(ledger, run, command))) found.push(run);
       if (page.next === null) break;
       after = page.next;
     }
   }
-  return oldest?.runId ?? null;
+  return found.sort((one, other) => one.createdAt - other.createdAt).map(({ runId }) => runId);
 }
 
 /** What hears of a claim tells whoever works. */
-export function watchOf(stop: Stop): ConstructorParameters<typeof HeldClaim>[2] {
+export function watchOf(stop: Pick<Stop, "because">): ConstructorParameters<typeof HeldClaim>[2] {
   return {
     lost: (error) => stop.because({ type: "lost", error }),
     cancelled: (reason) => stop.because({ type: "cancelled", reason }),

@@ -1,6 +1,7 @@
 /** The work on a run that is ours: attempt after attempt, until it is done, given back, or taken away. */
 import { existsSync } from "node:fs";
 import { LedgerError } from "../../index.js";
+import { exitCodes } from "../exit.js";
 import type { Counted } from "./capture.js";
 import { exitCodeOfExit, exitCodeOfSignal } from "./exit-code.js";
 import type { Exit } from "./exit-code.js";
@@ -24,8 +25,6 @@ export interface Worked {
   readonly notes: readonly string[];
 }
 
-export const exitCodeOfLost = 75;
-
 /** Works on a run until nothing is left to do for this process. */
 export async function work(around: Surroundings): Promise<Worked> {
   const tally = new Tally();
@@ -33,7 +32,7 @@ export async function work(around: Surroundings): Promise<Worked> {
     return await workOn(around, tally);
   } catch (error) {
     // Whatever the refusal was of, from then on nothing was written.
-    if (isFenced(error)) return tally.close("lost", exitCodeOfLost, [error.message]);
+    if (isFenced(error)) return tally.close("lost", exitCodes.lost, [error.message]);
     throw error;
   }
 }
@@ -52,7 +51,7 @@ async function workOn(around: Surroundings, tally: Tally): Promise<Worked> {
     tally.add(started);
     const { stopped, exit } = started;
     const asked = stop.why();
-    if (asked?.type === "lost") return tally.close("lost", exitCodeOfLost, [asked.error.message]);
+    if (asked?.type === "lost") return tally.close("lost", exitCodes.lost, [asked.error.message]);
     if (exit === null || started.attemptId === "") return stopBefore(started, around, tally);
     const isLastTry = failures >= run.retries || signals.interrupted;
     const ending = endingOf(exit, stopped, asked, isLastTry);
@@ -103,7 +102,7 @@ async function startCommand(around: Surroundings): Promise<AttemptRun | CouldNot
 
 /** Something asked for the end, and there is no command. */
 async function stopWithout(reason: StopReason, { record }: Surroundings, tally: Tally): Promise<Worked> {
-  if (reason.type === "lost") return tally.close("lost", exitCodeOfLost, [reason.error.message]);
+  if (reason.type === "lost") return tally.close("lost", exitCodes.lost, [reason.error.message]);
   await record.endWithout(reason.type === "drained" ? { type: "drained" } : reason);
   return tally.close(reason.type, codeOfStop(reason), []);
 }

@@ -99,7 +99,8 @@ async function exec(line: CommandLine, command: readonly string[], options: Exec
   const stop = new Stop();
   const signals = new Signals(stop);
   try {
-    const ledger = await openLedger(file);
+    // Where nothing is, there is nothing to resume either.
+    const ledger = await openLedger(file, { create: command.length > 0 });
     try {
       line.exitCode = await runIn(ledger, { terminal, env, command, options, stop, signals });
     } finally {
@@ -148,12 +149,15 @@ async function runIn(ledger: Ledger, wish: Wish): Promise<number> {
 
 /** A run that is ours: a new one, or one that was left. */
 async function begin(ledger: Ledger, wish: Wish, table: ProcessTable | null): Promise<TakenOver> {
-  const { options, stop } = wish;
+  const { terminal, options, stop } = wish;
   const { run: name, retries, lease: leaseMs } = options;
   const command = wish.command.length === 0 ? null : wish.command;
   if (options.resume === true) {
-    const left = name === undefined ? await findAbandoned(ledger, command) : (await ledger.runs.get(name))?.runId;
-    if (typeof left === "string") return takeOver(ledger, left, { command, retries, leaseMs }, { stop, table });
+    const resume = (runId: string) => takeOver(ledger, runId, { command, retries, leaseMs }, { stop, table });
+    if (name === undefined) {
+      const left = await resumeFirst(terminal, await findAbandoned(ledger, command), resume);
+      if (left !== null) return left;
+    } else if ((await ledger.runs.get(name)) !== null) return resume(name);
     if (command === null) throw nothingToResume(name);
   }
   const plan = {
@@ -167,6 +171,29 @@ async function begin(ledger: Ledger, wish: Wish, table: ProcessTable | null): Pr
   });
   return { run: created, claim: new HeldClaim(ledger, created, watchOf(stop)) };
 }
+
+/** The first that can be taken over; null when there is none at all. One that cannot must not stand before the others. */
+async function resumeFirst(
+  terminal: Terminal,
+  runIds: readonly string[],
+  resume: (runId: string) => Promise<TakenOver>,
+): Promise<TakenOver | null> {
+  let refused: LedgerError | null = null;
+  for (const runId of runIds) {
+    try {
+      return await resume(runId);
+    } catch (error) {
+      if (!(error instanceof LedgerError) || !passingCodes.has(error.code)) throw error;
+      if (refused !== null) await terminal.say(`note: ${refused.message}`);
+      refused = error;
+    }
+  }
+  if (refused !== null) throw refused;
+  return null;
+}
+
+/** Refusals of one run, which say nothing of the next: not to be had now, or just ended by somebody else. */
+const passingCodes: ReadonlySet<string> = new Set(["NOT_READY", "ILLEGAL_TRANSITION"]);
 
 function nothingToResume(name: string | undefined): LedgerError {
   return new LedgerError(
