@@ -1,6 +1,6 @@
 /** `exec` killed, and stopped past its lease, at moments that the seed chooses, and resumed until its run is done. */
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { openLedger } from "../../src/index.js";
 import type { Ledger, LedgerEvent } from "../../src/index.js";
 import { seededNumbers } from "../../src/testing/seeded.js";
-import { call, finish, start } from "../cli/command.js";
+import { call, finish, runledger, start } from "../cli/command.js";
 import type { Finished } from "../cli/command.js";
 import { directory, onCleanup, runSeed } from "../engine/fixture.js";
 import { judgeBeats } from "./beats.js";
@@ -60,9 +60,9 @@ class Storm {
   private newRun(): Run {
     const name = `run-${this.runs.length + 1}`;
     const file = join(this.folder, name);
-    // What nobody reads ends a loud one, and a quiet one outlives its `exec`.
-    const voice = this.next() < 0.3 ? "loud" : "quiet";
-    const command = ["sh", beater, file, String(beats), String(beatMs / 1_000), voice];
+    // A loud one ends with its `exec`, a quiet one outlives it, and a deaf one outlives the TERM of the next.
+    const manner = ["loud", "quiet", "quiet", "deaf"][Math.floor(4 * this.next())]!;
+    const command = ["sh", beater, file, String(beats), String(beatMs / 1_000), manner];
     const run = { name, leaseMs: 300 + Math.floor(300 * this.next()), command, file };
     this.runs.push(run);
     return run;
@@ -166,6 +166,31 @@ test(
     expect(await call(["verify", path, "--deep"])).toMatchObject({ code: 0, stderr: "" });
   },
 );
+
+test("what does not hear TERM is ended by KILL before the next attempt begins", { timeout: 60_000 }, async () => {
+  const folder = directory();
+  const path = join(folder, "state.ledger");
+  const [file, again] = [join(folder, "beats"), join(folder, "again")];
+  // The first one would go on for minutes.
+  const script = `if [ -e "${again}" ]; then beats=1; else beats=9000; fi; : > "${again}"; exec sh "${beater}" "${file}" $beats 0.02 deaf`;
+  const args = ["exec", "--ledger", path, "--run", "r1", "--lease", "300", "--resume", "--", "sh", "-c", script];
+  const first = start(args);
+  onCleanup(() => void first.kill("SIGKILL"));
+  const ended = finish(first);
+  while (!existsSync(file)) await sleep(20);
+  first.kill("SIGKILL");
+  await ended;
+  await sleep(500);
+
+  expect(await runledger(args)).toMatchObject({ code: 0 });
+
+  expect(judgeBeats(readFileSync(file, "utf8"))).toMatchObject({ begun: { length: 2 }, ended: 1, wrong: [] });
+  await using ledger = await openLedger(path);
+  const { attempts } = await ledger.attempts.list("r1");
+  expect(attempts).toMatchObject([{ status: "cancelled", reason: "abandoned" }, { status: "completed" }]);
+  expect(await ledger.verify({ level: "deep" })).toMatchObject({ verdict: "OK", findings: [] });
+  expect(leftOver(folder)).toEqual([]);
+});
 
 async function expectDoneOnce(
   ledger: Ledger,
