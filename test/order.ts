@@ -8,6 +8,7 @@ const longest: readonly string[] = [
   "test/defects/defects.test.ts",
   "test/processes/verify-workers.test.ts",
   "test/processes/crash.test.ts",
+  "test/processes/capture-crash.test.ts",
   "test/forensic/properties.test.ts",
   "test/engine/projector-builds.test.ts",
   "test/testing/crash-law.test.ts",

@@ -1,12 +1,12 @@
 /** Captures in the life of a run: who may write them, how they outlive the run, and what a resumed run begins with. */
 import { expect, test } from "vitest";
-import { runCommands, sessionCommands } from "../../src/index.js";
+import { content, redactStrings, runCommands, sessionCommands } from "../../src/index.js";
 import type { Fence, Ledger, LedgerOptions } from "../../src/index.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
 import type { ManualClock } from "../../src/testing/manual-clock.js";
 import { describeStores } from "../engine/fixture.js";
 import { claim, expectSound, minute, refused, t0 } from "./queue-fixture.js";
-import { bindCapture, numberedLines, range } from "./session-fixture.js";
+import { bindCapture, numberedLines, range, recordsOf } from "./session-fixture.js";
 
 interface Worked {
   readonly ledger: Ledger;
@@ -152,6 +152,42 @@ describeStores("captures", (openOne) => {
     await expectSound(ledger);
   });
 
+  test("take a call that is sent again by its id once, and answer as they did", async () => {
+    const ledger = await openOne();
+    await bindCapture(ledger);
+    const call = { runId, from: 1, records: numberedLines(250) };
+    const first = await ledger.sessions.appendEvents(call, { id: "batch 1" });
+
+    expect(await ledger.sessions.appendEvents(call, { id: "batch 1" })).toEqual({ ...first, adopted: true });
+    expect(await refused(ledger.sessions.appendEvents(call, { id: "batch 2" }))).toMatchObject({
+      code: "SEQUENCE_GAP",
+      details: { expected: 251, found: 1 },
+    });
+    expect(await ledger.sessions.get(runId)).toMatchObject({ events: 250 });
+    await expectSound(ledger);
+  });
+
+  test("record what the host's redaction leaves of a payload, text or bytes", async () => {
+    const hidden = (value: unknown): unknown =>
+      value instanceof Uint8Array
+        ? Buffer.from(Buffer.from(value).toString("latin1").replaceAll("secret", "***"), "latin1")
+        : value;
+    const redactBoth = redactStrings((text) => text.replaceAll("secret", "***"));
+    const ledger = await openOne({ redact: (value, where) => hidden(redactBoth(value, where)) });
+    await bindCapture(ledger);
+    const bytes = Buffer.of(0xff, ...Buffer.from("secret"));
+    const records = [
+      { type: "stdout", payload: "the secret" },
+      { type: "stdout", payload: content("a secret", "text/html") },
+      { type: "turn", payload: { said: ["secret"] } },
+      { type: "stdout", payload: content(bytes) },
+    ];
+    await ledger.sessions.appendEvents({ runId, from: 1, records });
+
+    const held = (await recordsOf(ledger)).map(({ content: each }) => Buffer.from(each!.bytes).toString("latin1"));
+    expect(held).toEqual(["the ***", "a ***", '{"said":["***"]}', "\u00ff***"]);
+  });
+
   test("H-54 end on their own: a recorder that fails does not keep the run from its end", async () => {
     const { ledger, fence, attemptId } = await working(openOne);
     const failure = { code: "STORE_FULL", message: "the disk is full" };
@@ -183,7 +219,7 @@ describeStores("I08 a run that ends while its last turn still streams", (openOne
     expect(capture).toMatchObject({ status: "complete", events: 5 });
     expect(capture!.finishedAt).toBeGreaterThan(run!.finishedAt!);
     const records: string[] = [];
-    for await (const { content } of ledger.sessions.events(runId, attemptId)) records.push(content!.text());
+    for await (const record of ledger.sessions.events(runId, attemptId)) records.push(record.content!.text());
     expect(records).toEqual(range(1, 5).map((number) => `line ${number}`));
     const late = ledger.sessions.appendEvents({ runId, attemptId, from: 6, records: numberedLines(1, 6) });
     expect(await refused(late)).toMatchObject({ code: "CAPTURE_CLOSED" });
