@@ -109,7 +109,10 @@ describe("runs", () => {
   });
 
   test("folds the runs of a ledger that has no table of them", async () => {
-    const file = await filledLedger(tellStory);
+    const file = await filledLedger(async (ledger, clock) => {
+      await tellStory(ledger, clock);
+      await beginRun(ledger, "build-2", "host A");
+    });
     const before = await call(["runs", "--ledger", file, "--json"]);
     const database = new Database(file);
     const { id } = database.prepare<[], { id: number }>("SELECT id FROM projections WHERE name = 'run'").get()!;
@@ -117,7 +120,10 @@ describe("runs", () => {
     database.close();
     const after = await call(["runs", "--ledger", file, "--json"]);
 
-    expect(before.stdout).toContain('"run":"build-1"');
+    expect(jsonLines(before.stdout)).toMatchObject([
+      { run: "build-2", owner: { holder: "host A" } },
+      { run: "build-1", owner: null },
+    ]);
     expect(after).toEqual(before);
     expect((await call(["runs", "--ledger", file, "--json", "--status", "queued"])).stdout).toBe("");
   });
