@@ -125,7 +125,9 @@ async function changeACopy(stage: Stage, runId: string): Promise<void> {
   await stage.act("One byte changed, in a copy");
   const copy = join(stage.folder, copyName);
   copyFileSync(stage.file, copy);
-  const { position, was, is } = await stage.reading((ledger) => changeByte(ledger, copy, `run/${runId}`));
+  const { timeline } = await historyOf(stage, runId);
+  const started = timeline.find(({ type }) => type === "attempt.started")!; // it was claimed above
+  const { position, was, is } = await changeByte(copy, started.position);
   await stage.tell(`in event #${position} the process ${was} is now ${is}`);
   const { code, stdout } = await stage.run(["verify", copyName]);
   await stage.show(linesOf(stdout, /^(?:FAIL|verdict)/));

@@ -1,7 +1,6 @@
 /** Changes one byte of an event in a file that is a copy of a ledger, as somebody would who has a hex editor. */
 import { readFileSync, writeFileSync } from "node:fs";
-import { LedgerError } from "../../index.js";
-import type { Ledger } from "../../index.js";
+import { LedgerError, openRawReader } from "../../index.js";
 
 /** What was changed. */
 export interface Change {
@@ -10,20 +9,29 @@ export interface Change {
   readonly is: string;
 }
 
-/** Changes the last digit of the process that began the first attempt of a run. */
-export async function changeByte(ledger: Ledger, copy: string, stream: string): Promise<Change> {
-  for await (const { position, type, data } of ledger.readStream(stream)) {
-    if (type !== "attempt.started") continue;
-    const { pid } = data["process"] as { readonly pid: number }; // as its definition says
-    const was = `"pid":${pid}`;
-    const is = `"pid":${pid % 10 === 9 ? pid - 1 : pid + 1}`;
-    const file = readFileSync(copy);
-    const at = file.indexOf(was);
-    if (at < 0) break;
-    // The file may hold the same bytes twice where a page was rewritten; the one that counts is changed as well.
-    for (let next = at; next >= 0; next = file.indexOf(was, next + 1)) file.write(is, next, "latin1");
-    writeFileSync(copy, file);
-    return { position, was: String(pid), is: is.slice(6) };
+/** Changes the last digit of the process that the event at a position tells of. */
+export async function changeByte(copy: string, position: number): Promise<Change> {
+  const entry = await entryAt(copy, position);
+  const [, was] = /"pid":(\d+)/.exec(entry.toString("utf8")) ?? [];
+  const file = readFileSync(copy);
+  const at = file.indexOf(entry);
+  if (was === undefined || at < 0)
+    throw new LedgerError("NOT_FOUND", `event #${position} must stand in ${copy} with a process, found none`, {
+      details: { position },
+    });
+  const is = was.slice(0, -1) + (was.endsWith("9") ? "8" : String(Number(was.at(-1)) + 1));
+  file.write(is.slice(-1), at + entry.indexOf(`"pid":${was}`) + `"pid":${was}`.length - 1, "latin1");
+  writeFileSync(copy, file);
+  return { position, was, is };
+}
+
+async function entryAt(file: string, position: number): Promise<Buffer> {
+  const reader = await openRawReader(file);
+  try {
+    const [row] = await reader.entries(position - 1, 1, true);
+    if (row?.seq === position && row.entry instanceof Uint8Array) return Buffer.from(row.entry);
+  } finally {
+    await reader.close();
   }
-  throw new LedgerError("NOT_FOUND", `${stream} must have an attempt in ${copy}, found none`, { details: { stream } });
+  throw new LedgerError("NOT_FOUND", `${file} must have an event #${position}, found none`, { details: { position } });
 }
