@@ -95,6 +95,7 @@ export type { StandardSchema } from "./journal/schema.js";
 export type { Attempt, AttemptStatus } from "../projections/attempt.js";
 export type { Definition } from "../projections/definition.js";
 export type { Run, RunStatus } from "../projections/run.js";
+export type { CaptureStatus, SessionCapture } from "../projections/session-capture.js";
 export { defineProjection } from "../projections/define-projection.js";
 export type {
   AnyEvents,
