@@ -1,10 +1,11 @@
 /** Captures in the life of a run: who may write them, how they outlive the run, and what a resumed run begins with. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { content, redactStrings, runCommands, sessionCommands } from "../../src/index.js";
-import type { Fence, Ledger, LedgerOptions } from "../../src/index.js";
+import type { Fence, Ledger, LedgerOptions, SessionRecordInput } from "../../src/index.js";
+import { sessionBytesPerCallMax, sessionRecordBytesMax } from "../../src/kernel/limits.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
 import type { ManualClock } from "../../src/testing/manual-clock.js";
-import { describeStores } from "../engine/fixture.js";
+import { describeStores, open, openStore } from "../engine/fixture.js";
 import { claim, expectSound, minute, refused, t0 } from "./queue-fixture.js";
 import { bindCapture, numberedLines, range, recordsOf } from "./session-fixture.js";
 
@@ -197,6 +198,51 @@ describeStores("captures", (openOne) => {
 
     expect(await ledger.runs.get(runId)).toMatchObject({ status: "completed" });
     expect(await ledger.sessions.get(runId, attemptId)).toMatchObject({ status: "failed", failure });
+  });
+});
+
+describe("a capture at its limits", () => {
+  test("takes 10,000 records in one call, as 50 entries of one tx", async () => {
+    const ledger = await open(await openStore("sqlite"));
+    await bindCapture(ledger);
+    const { count, events } = await ledger.sessions.appendEvents({ runId, from: 1, records: numberedLines(10_000) });
+
+    expect([count, events]).toEqual([50, 10_000]);
+    const [last] = await recordsOf(ledger, runId, { after: 9_999 });
+    expect(last?.content?.text()).toBe("line 10000");
+  });
+
+  test("takes a record of 1 MiB with its facts, and not a byte more", async () => {
+    const ledger = await open("memory:");
+    await bindCapture(ledger);
+    const facts = Buffer.byteLength('{"partial":true,"payload":,"reportedAt":1000,"type":"é"}');
+    const record = (bytes: number): SessionRecordInput => {
+      return { type: "é", reportedAt: 1_000, partial: true, payload: Buffer.alloc(bytes - facts) };
+    };
+
+    const tooMuch = { runId, from: 1, records: [record(sessionRecordBytesMax + 1)] };
+    expect(await refused(ledger.sessions.appendEvents(tooMuch))).toMatchObject({
+      code: "LIMIT_EXCEEDED",
+      details: { max: sessionRecordBytesMax, found: sessionRecordBytesMax + 1 },
+    });
+    const most = { runId, from: 1, records: [record(sessionRecordBytesMax)] };
+    expect(await ledger.sessions.appendEvents(most)).toMatchObject({ events: 1 });
+  });
+
+  test("takes 64 MiB in one call", async () => {
+    const ledger = await open("memory:", { dedupe: false });
+    await bindCapture(ledger);
+    const facts = Buffer.byteLength('{"payload":,"type":"x"}');
+    const payload = content(Buffer.alloc(sessionRecordBytesMax - facts));
+    const records = Array.from({ length: sessionBytesPerCallMax / sessionRecordBytesMax }, () => ({
+      type: "x",
+      payload,
+    }));
+
+    const more = { runId, from: 1, records: [...records, { type: "x", payload: "" }] };
+    expect(await refused(ledger.sessions.appendEvents(more))).toMatchObject({ code: "LIMIT_EXCEEDED" });
+    expect(await ledger.sessions.appendEvents({ runId, from: 1, records })).toMatchObject({ events: 64 });
+    expect(await ledger.sessions.get(runId)).toMatchObject({ bytes: 64 * (sessionRecordBytesMax - facts) });
   });
 });
 
