@@ -42,6 +42,11 @@ export class HeldClaim {
     return !this.ended;
   }
 
+  /** Has its lease not run out, by our own clock? */
+  get hasTime(): boolean {
+    return !this.ended && performance.now() < this.deadline;
+  }
+
   /** Renews it no more. */
   stop(): void {
     this.ended = true;

@@ -33,8 +33,8 @@ export interface Head {
 }
 
 const node = "command";
-/** How long an end that cannot be written is tried again. */
-const insistMs = 2_000;
+/** How long an end waits for room on a full disk. */
+const endRoomMs = 2_000;
 
 export class RunRecord {
   /** The last event that this run wrote. */
@@ -76,7 +76,7 @@ export class RunRecord {
       if (inDoubt && (await this.ledger.sessions.get(runId, attemptId))?.events === wanted) return;
       inDoubt = true;
       await this.ledger.sessions.appendEvents({ runId, attemptId, from, records }, { fence });
-    }, isBusy);
+    }, 0);
   }
 
   /** Ends an attempt, and with it what follows from how it ended. */
@@ -124,7 +124,7 @@ export class RunRecord {
       inDoubt = true;
       await this.write([...commands, ...this.finishRun(ending)]);
     };
-    await this.insist(() => (ending.type === "tryAgain" ? write() : this.claim.endBy(write)));
+    await this.insist(() => (ending.type === "tryAgain" ? write() : this.claim.endBy(write)), endRoomMs);
   }
 
   /** Was an end written that got no answer? Said again, it would be refused: the claim has ended with it. */
@@ -159,16 +159,18 @@ export class RunRecord {
     if (id !== undefined) this.head = { position, id };
   }
 
-  /** Writes again what the store did not take this time, while the claim is held. */
-  private async insist(write: () => Promise<void>, isWorthIt: (error: unknown) => boolean = isPassing): Promise<void> {
-    const end = performance.now() + insistMs;
+  /** Writes again what the store did not take this time: while it is busy and the lease lasts, and for a while when there was
+   *  no room, if that can be waited for. */
+  private async insist(write: () => Promise<void>, roomMs: number): Promise<void> {
+    const end = performance.now() + roomMs;
     for (let pauseMs = 50; ; pauseMs = Math.min(2 * pauseMs, 500)) {
       try {
         await write();
         return;
       } catch (error) {
         if (isFenced(error)) this.claim.lose(error);
-        if (!isWorthIt(error) || !this.claim.isHeld || performance.now() >= end) throw error;
+        const isWorthIt = isBusy(error) ? this.claim.hasTime : isFull(error) && performance.now() < end;
+        if (!isWorthIt || !this.claim.isHeld) throw error;
         await sleep(pauseMs);
       }
     }
@@ -185,6 +187,6 @@ function isBusy(error: unknown): boolean {
 }
 
 /** There may be room again. */
-function isPassing(error: unknown): boolean {
-  return isBusy(error) || (error instanceof LedgerError && ["STORE_FULL", "STORE_UNAVAILABLE"].includes(error.code));
+function isFull(error: unknown): boolean {
+  return error instanceof LedgerError && error.code === "STORE_FULL";
 }
