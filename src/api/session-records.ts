@@ -49,6 +49,14 @@ const pageMax = 16;
 const contentBytesAtOnce = 1024 * 1024;
 const appended = "session.eventsAppended";
 
+/** Where to read from, and the number of the first record there. */
+interface Start {
+  readonly revision: number;
+  readonly next: number;
+}
+
+const beginning: Start = { revision: 1, next: 1 };
+
 interface Plan {
   readonly stream: string;
   readonly key: string;
@@ -92,7 +100,7 @@ async function* recordsOf(engine: Engine, plan: Plan): AsyncGenerator<SessionRec
   const end = await endOf(engine, stream);
   if (end === 0)
     throw new LedgerError("NOT_FOUND", `the capture ${key} must be bound, found none`, { details: { stream } });
-  const start = await seek(engine, stream, end, after + 1);
+  const start = after === 0 ? beginning : await seek(engine, stream, end, after + 1);
   let { next } = start;
   /** An entry that cannot be read: which records it holds is told by the next one that can. */
   let lost: LedgerError | null = null;
@@ -103,9 +111,11 @@ async function* recordsOf(engine: Engine, plan: Plan): AsyncGenerator<SessionRec
       else if (entry.type === appended) {
         const { from, records } = entry.data as unknown as SessionEventsAppended; // read and checked by the page
         if (from < next) throw notDense(entry, next, from);
-        const trouble = lost ?? notDense(entry, next, from);
+        if (next < from) {
+          const trouble = lost ?? notDense(entry, next, from);
+          for (; next < from; next++) yield lostRecord(next, trouble);
+        }
         lost = null;
-        for (; next < from; next++) yield lostRecord(next, trouble);
         next += records.length;
         if (next > after + 1) yield* withContents(engine, plan, entry, from, records);
       }
@@ -165,15 +175,9 @@ async function endOf({ options }: Engine, stream: string): Promise<number> {
   return head?.rev ?? 0;
 }
 
-/** From which revision on to read for a record, and the number of the first record there. Entries that cannot be read, or say
- *  no number, only make it begin earlier. */
-async function seek(
-  engine: Engine,
-  stream: string,
-  end: number,
-  number: number,
-): Promise<{ readonly revision: number; readonly next: number }> {
-  let low = { revision: 1, next: 1 };
+/** Where to begin for a record. Entries that cannot be read, or say no number, only make it begin earlier. */
+async function seek(engine: Engine, stream: string, end: number, number: number): Promise<Start> {
+  let low = beginning;
   for (let high = end; low.revision < high;) {
     const revision = Math.ceil((low.revision + high) / 2);
     const [entry] = await readPage(engine, stream, revision, 1);
