@@ -3,6 +3,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Command } from "commander";
+import { LedgerError } from "../../index.js";
 import type { CommandLine } from "../arguments.js";
 import { playAll } from "../demo/acts.js";
 import { writePrograms } from "../demo/programs.js";
@@ -33,7 +34,7 @@ async function demo(line: CommandLine): Promise<void> {
   const began = performance.now();
   const { terminal } = line;
   await interruptibly(async (state) => {
-    const stage = new Stage(mkdtempSync(join(tmpdir(), "runledger-demo-")), terminal, state.signal);
+    const stage = new Stage(newFolder(), terminal, state.signal);
     try {
       writePrograms(stage.folder);
       await terminal.line(`Real commands, stopped and killed workers, one ledger: ${stage.folder}`);
@@ -50,6 +51,19 @@ async function demo(line: CommandLine): Promise<void> {
       await stage.end();
     }
   });
+}
+
+function newFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), "runledger-demo-"));
+  } catch (cause) {
+    const { code = "something else" } = cause as NodeJS.ErrnoException;
+    throw new LedgerError("STORE_UNAVAILABLE", `${tmpdir()} must be a folder that can be written to, found ${code}`, {
+      details: { folder: tmpdir() },
+      hint: "$TMPDIR names another one",
+      cause,
+    });
+  }
 }
 
 async function sayWhatNext({ terminal }: CommandLine, stage: Stage, runId: string, tookMs: number): Promise<void> {
