@@ -13,6 +13,7 @@ const load = (file) => import(pathToFileURL(join(dist, file)).href);
 const testing = await load("src/testing/index.js");
 const { compareWithModel, describeCommands, describeProjection, describeStore, simulate, simulateWorkers } = testing;
 const { captureCalls, checkCaptures } = await load("src/testing/capture-law.js");
+const { checkRuns, runCalls } = await load("src/testing/run-law.js");
 const { hashToken, openLedger, queueCommands } = await load("src/index.js");
 const { queue } = await load("projections/index.js");
 const { queueEvents } = await load("src/journal/events/queue.js");
@@ -59,6 +60,8 @@ function judgeBy(family, title) {
       return tryLaw(title, (runner) => describeProjection("the queue", projectionSubject(), runner));
     case "captures":
       return tryLaw(title, ({ test }) => test(title, () => testing.checkLaw({ title, property: capturesProperty })));
+    case "runs":
+      return tryLaw(title, ({ test }) => test(title, () => testing.checkLaw({ title, property: runsProperty })));
     case "memory":
       return tryLaw(title, (runner) => describeStore("memory", async () => fixtureOf(createMemoryStore()), runner));
     case "sqlite":
@@ -110,6 +113,15 @@ function capturesProperty() {
   return fc.asyncProperty(captureCalls, async (calls) => {
     const ledger = await openLedger(createMemoryStore());
     await checkCaptures(ledger, calls);
+    await ledger.close();
+  });
+}
+
+function runsProperty() {
+  return fc.asyncProperty(runCalls, async (calls) => {
+    const clock = testing.manualClock();
+    const ledger = await openLedger(createMemoryStore(), { clock });
+    await checkRuns(ledger, clock, calls);
     await ledger.close();
   });
 }

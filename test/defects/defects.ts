@@ -15,6 +15,7 @@ export interface Defect {
 
 const captures =
   "captures: every call goes as a naive model of captures says, and what is read back is what was accepted";
+const runs = "runs: every call goes as a naive model of runs says, and what is kept is what was accepted";
 const lockstep = "lockstep: every call goes as the reference model says";
 
 /** Claims and fences. */
@@ -432,6 +433,66 @@ const ofCaptures: readonly Omit<Defect, "id">[] = [
   },
 ];
 
+/** Runs and attempts. */
+const ofRuns: readonly Omit<Defect, "id">[] = [
+  {
+    says: "whoever has seen the revision of a run writes to it beside its live claim",
+    file: "src/commands/guard.js",
+    find: "if (refused !== null)",
+    put: "if (refused !== null && expectedRevision === undefined)",
+    killedBy: runs,
+  },
+  {
+    says: "under a fence another revision than that of the run is taken",
+    file: "src/commands/guard.js",
+    find: "return expectedRevision === revision ?",
+    put: "return expectedRevision === revision || context.fence !== null ?",
+    killedBy: runs,
+  },
+  {
+    says: "a run that ends leaves its queue item",
+    file: "src/commands/run.js",
+    find: "...endItem(runId, item, at, reason),",
+    put: "",
+    killedBy: runs,
+  },
+  {
+    says: "a run that is taken over keeps its open attempt",
+    file: "src/commands/run.js",
+    find: '...endAttempt(run, "abandoned"),',
+    put: "",
+    killedBy: runs,
+  },
+  {
+    says: "the number of an attempt is given again behind one that ended",
+    file: "src/commands/attempt.js",
+    find: "(last.documents[0]?.document.number ?? 0) + 1",
+    put: "run.attempts === 0 ? 1 : last.documents[0]?.document.number ?? 1",
+    killedBy: runs,
+  },
+  {
+    says: "a second attempt is started beside an open one",
+    file: "src/commands/attempt.js",
+    find: 'if (open.status !== "interrupted")',
+    put: 'if (open.status === "waiting")',
+    killedBy: runs,
+  },
+  {
+    says: "a run that ended otherwise is said to have ended so",
+    file: "src/commands/run.js",
+    find: "if (run.status !== status ||",
+    put: "if (",
+    killedBy: runs,
+  },
+  {
+    says: "an item of which somebody has a live claim is closed beside it",
+    file: "src/commands/run.js",
+    find: "if (item !== null && isLive(item.claim, context.at))",
+    put: "if (false)",
+    killedBy: runs,
+  },
+];
+
 /** The stores. */
 const ofStores: readonly Omit<Defect, "id">[] = [
   {
@@ -477,6 +538,7 @@ export const defects: readonly Defect[] = [
   ...numbered("Q", ofTheQueue),
   ...numbered("E", ofTheEngine),
   ...numbered("R", ofCaptures),
+  ...numbered("A", ofRuns),
   ...numbered("S", ofStores),
 ];
 
