@@ -93,6 +93,11 @@ function historyOf(steps: readonly Step[]): readonly HistoryEvent[] {
           if (!live) letGo("done");
           add("queue.cancelRequested", { reason: "no use" });
         },
+        () => {
+          if (live) return;
+          letGo("done");
+          add("queue.closed", more % 2 === 0 ? {} : { reason: "the run is over" });
+        },
       );
     if (run.generation > 0)
       can.push(() => {
