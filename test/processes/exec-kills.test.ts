@@ -177,8 +177,8 @@ test("what does not hear TERM is ended by KILL before the next attempt begins", 
   const folder = directory();
   const path = join(folder, "state.ledger");
   const [file, again] = [join(folder, "beats"), join(folder, "again")];
-  // The first one would go on for minutes.
-  const script = `if [ -e "${again}" ]; then beats=1; else beats=9000; fi; : > "${again}"; exec sh "${beater}" "${file}" $beats 0.02 deaf`;
+  // The first one goes on for longer than TERM is given.
+  const script = `if [ -e "${again}" ]; then beats=1; else beats=1500; fi; : > "${again}"; exec sh "${beater}" "${file}" $beats 0.02 deaf`;
   const args = ["exec", "--ledger", path, "--run", "r1", "--lease", "300", "--resume", "--", "sh", "-c", script];
   const first = start(args);
   onCleanup(() => void first.kill("SIGKILL"));
