@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { createRun } from "../../src/cli/exec/exec-run.js";
@@ -85,6 +86,16 @@ describe("exec --resume", () => {
       run: { status: "cancelled", reason: "enough", attempts: 0 },
       item: { status: "done" },
     });
+  });
+
+  test("in a folder that is gone ends the run as one that cannot be started", async () => {
+    const folder = join(newFolder(), "gone");
+    const plan = { command: ["true"], cwd: folder, retries: 3, leaseMs: 1 };
+    const file = await left((ledger) => createRun(ledger, plan, "r1"));
+    const done = await resume(file);
+    expect(done.code).toBe(126);
+    expect(done.stderr).toMatch(/"true" cannot be started: its working directory ".*gone" is not there/);
+    expect((await storyOf(file)).run).toMatchObject({ status: "failed", exit: { code: 126 } });
   });
 
   test("counts what failed before among its retries", async () => {

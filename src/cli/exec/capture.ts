@@ -34,6 +34,8 @@ const batchRecordsMax = 1_000;
 const recordBytes = 256;
 const openMsDefault = 2_000;
 const lookAgainMs = 50;
+/** More than what pipes hold: behind it comes what was written after the command had ended. */
+const inPipesBytesMax = 1024 * 1024;
 
 interface Waiting {
   readonly record: OutputRecord;
@@ -106,12 +108,15 @@ export class Capture {
   /** Stops reading what nobody will end. What has come is read before, however long it takes to pass it on. */
   private async leaveWhenIdle(openMs: number, ended: AbortSignal): Promise<boolean> {
     await sleep(openMs, undefined, { signal: ended }).catch(ignore);
+    const last = this.counted.received.bytes + inPipesBytesMax;
     while (!ended.aborted) {
       const { bytes } = this.counted.received;
       // When this process itself stood still, its timers come before what it has to read.
       await turn();
       await turn();
-      if (this.busy === 0 && this.counted.received.bytes === bytes && !ended.aborted) {
+      const now = this.counted.received.bytes;
+      const isIdle = this.busy === 0 && now === bytes;
+      if (!ended.aborted && (isIdle || now > last)) {
         this.hasLeft = true;
         for (const stream of this.streams) stream.destroy();
         return true;

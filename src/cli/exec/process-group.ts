@@ -15,7 +15,9 @@ export type GroupState =
   /** Another group has its number now, so it is gone. */
   | "foreign"
   /** It ran on another machine. */
-  | "elsewhere";
+  | "elsewhere"
+  /** Something has its number, and this process may not see what. */
+  | "hidden";
 
 /** What became of a group that was to end. `cannot`: it is there, or nobody here can know. */
 export type GroupEnd = { readonly type: "gone" | "foreign" } | { readonly type: "cannot"; readonly reason: string };
@@ -40,7 +42,10 @@ export function stateOfGroup(identity: ProcessIdentity, table: ProcessTable): Gr
   const started = Number(startedAt);
   const leader = table.get(pid);
   if (leader !== null && leader.started !== started) return "foreign";
-  const members = table.group(pid).filter(({ dead }) => !dead);
+  const rows = table.group(pid);
+  // It may have ended meanwhile.
+  if (rows.length === 0) return signalGroup(pid, 0) === "gone" ? "gone" : "hidden";
+  const members = rows.filter(({ dead }) => !dead);
   if (members.length === 0) return "gone";
   const isOurs = members.every((row) => row.started >= started && (row.session === null || row.session === pid));
   return isOurs ? "alive" : "foreign";
@@ -61,6 +66,7 @@ export async function endGroup(
     const state = stateOfGroup(identity, table);
     if (state === "gone" || state === "foreign") return { type: state };
     if (state === "elsewhere") return cannot(`it was started on ${identity.host}, and this is ${table.host}`);
+    if (state === "hidden") return cannot(`what has the number ${identity.pid} cannot be seen from here`);
     if (signalGroup(identity.pid, signal) === "refused")
       return cannot(`process ${identity.pid} belongs to somebody else`);
     // A process that is stopped hears of nothing but KILL.
@@ -88,7 +94,8 @@ async function isGoneWithin(identity: ProcessIdentity, table: ProcessTable, wait
   const end = performance.now() + waitMs;
   for (let ms = 2; performance.now() < end; ms = Math.min(2 * ms, lookMsMax)) {
     await sleep(ms);
-    if (stateOfGroup(identity, table) !== "alive") return true;
+    const state = stateOfGroup(identity, table);
+    if (state === "gone" || state === "foreign") return true;
   }
   return false;
 }

@@ -36,8 +36,8 @@ function linuxTable(): ProcessTable {
     try {
       return parseStat(readFileSync(`/proc/${pid}/stat`, "utf8"));
     } catch (error) {
-      // Gone, or gone while it was read.
-      if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) return null;
+      // Gone, or gone while it was read, or not to be seen from here.
+      if (["ENOENT", "ESRCH", "EACCES", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "")) return null;
       throw error;
     }
   };

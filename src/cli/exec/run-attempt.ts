@@ -64,6 +64,8 @@ export async function runAttempt(path: string, around: Surroundings): Promise<At
   const since = performance.now();
   command.open();
   const gone = stop.asked.then(() => endCommand(command, identity, table));
+  // What it throws is thrown where it is awaited; until then it is not unheard.
+  gone.catch(() => {});
   const exit = await command.ended;
   const durationMs = Math.round(performance.now() - since);
   const stopped = stop.why();

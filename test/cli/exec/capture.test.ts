@@ -1,4 +1,4 @@
-import { PassThrough, Writable } from "node:stream";
+import { PassThrough, Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { Capture } from "../../../src/cli/exec/capture.js";
@@ -170,6 +170,16 @@ describe("a capture", () => {
     open();
     expect(await finished).toBe(true);
     expect(capture.recorded).toEqual({ lines: 2, bytes: 8 });
+  });
+
+  test("leaves an output that never stands still, too", async () => {
+    const capture = new Capture(async () => {});
+    const chunk = Buffer.from(`${"x".repeat(1023)}\n`.repeat(16));
+    const stream = new Readable({ read: () => void stream.push(chunk) });
+    capture.read("stdout", stream, taking().outlet);
+    expect(await capture.finish(20)).toBe(true);
+    expect(capture.recorded).toEqual(capture.received);
+    expect(capture.failure).toBeNull();
   });
 
   test("of an output that fails says why, and goes on with the other", async () => {

@@ -18,8 +18,10 @@ afterEach(() => {
 async function group(script: string): Promise<{ leader: ChildProcess; identity: ProcessIdentity; said: string }> {
   const leader = spawn("sh", ["-c", script], { detached: true, stdio: ["ignore", "pipe", "ignore"] });
   started.push(leader);
+  // Before it can be gone: it is not reaped in this turn.
+  const identity = identifyProcess(leader.pid!, table)!;
   const [said] = (await once(leader.stdout, "data")) as [Buffer];
-  return { leader, identity: identifyProcess(leader.pid!, table)!, said: said.toString().trim() };
+  return { leader, identity, said: said.toString().trim() };
 }
 
 async function endOf(leader: ChildProcess): Promise<void> {
@@ -94,6 +96,14 @@ describe("a process group", () => {
       reason: expect.stringMatching(/it was started on elsewhere/) as unknown,
     });
     expect(await endGroup(identity, null)).toMatchObject({ type: "cannot" });
+    expect(stateOfGroup(identity, table)).toBe("alive");
+  });
+
+  test("whose processes cannot be seen is not taken for gone", async () => {
+    const { identity } = await group("echo up; exec sleep 60");
+    const blind = { ...table, get: () => null, group: () => [] };
+    expect(stateOfGroup(identity, blind)).toBe("hidden");
+    expect(await endGroup(identity, blind)).toMatchObject({ type: "cannot" });
     expect(stateOfGroup(identity, table)).toBe("alive");
   });
 
