@@ -6,7 +6,8 @@ import type { Told } from "../engine/execution.js";
 import type { LetGoOptions, RequeueOptions } from "./queue.js";
 
 /** An item that a worker works on. It is settled by the worker when the handler ends, or by the handler before: once, further
- *  calls are refused with `ILLEGAL_TRANSITION`, of which `onError` hears too. A handler that returns without waiting for one whose
+ *  calls are refused with `ILLEGAL_TRANSITION`, of which `onError` hears too. A handler that ends the run under `fence`
+ *  (`ledger.runs.finish`) has settled it. A handler that returns without waiting for one whose
  *  arguments are refused has failed. They try again while the store fails and the lease lasts, and are refused with
  *  `FENCED` when the claim was lost. @public */
 export interface Job {
