@@ -50,6 +50,9 @@ test("G-05 the id that a run gets is a run id, whatever its name is", () => {
   expect(generateRunId("", Date.UTC(2026, 2, 1, 12), random)).toBe("20260301T120000Z-workflow-1f00c2aa");
   expect(generateRunId("größe 😀/..", Date.UTC(2026, 2, 1, 12), random)).toBe("20260301T120000Z-gr--e----..-1f00c2aa");
   expect(generateRunId("n".repeat(300), 0, random)).toBe(`19700101T000000Z-${"n".repeat(80)}-1f00c2aa`);
+  const ascii = Array.from({ length: 128 }, (_, unit) => String.fromCharCode(unit));
+  const kept = ascii.filter((unit) => generateRunId(unit, 0, random).endsWith(`Z-${unit}-1f00c2aa`)).join("");
+  expect(kept).toBe("-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz");
   fc.assert(
     fc.property(
       fc.string({ unit: "binary", maxLength: 300 }),

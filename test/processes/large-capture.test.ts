@@ -44,10 +44,11 @@ test(
     await bindCapture(ledger);
     const randomBytes = seededBytes(runSeed);
     const hash = createHash("sha256");
-    // Almost a MiB each, and no two alike.
+    // Almost a MiB each, and no two alike; those of one entry are more than may be held at once.
     const size = MiB - 100;
-    for (let from = 1; from <= records; from += 16) {
-      const payloads = Array.from({ length: Math.min(16, records - from + 1) }, (_, index) => {
+    const together = 48;
+    for (let from = 1; from <= records; from += together) {
+      const payloads = Array.from({ length: Math.min(together, records - from + 1) }, (_, index) => {
         const payload = Buffer.alloc(size, randomBytes(32));
         payload.writeUInt32LE(from + index);
         hash.update(payload);
