@@ -191,7 +191,7 @@ describe("a start that is in flight", () => {
     await waitFor(() => table.get(gate) === null || table.get(gate)!.dead);
     expect(existsSync(join(held.folder, "ran"))).toBe(false);
     await waitFor(async () => (await storyOf(file)).run.owner === null);
-    expect(await exec(["--ledger", file, "--resume"]).finished).toMatchObject({ code: 0 });
+    expect(await exec(["--ledger", file, "--resume", "--lease", "30000"]).finished).toMatchObject({ code: 0 });
     expect(linesOf(join(held.folder, "ran"))).toEqual(["x"]);
   });
 });
@@ -212,7 +212,7 @@ describe("an exec that is killed", () => {
     const old = left.attempts[0]!.process!;
     expect(stateOfGroup(old, table)).toBe("alive");
 
-    const resumed = exec(["--ledger", file, "--run", "r1", "--resume", "--", "sh", "-c", script]);
+    const resumed = exec(["--ledger", file, "--run", "r1", "--resume", "--lease", "30000", "--", "sh", "-c", script]);
     await waitFor(() => linesOf(join(folder, "pids")).length === 2);
     expect(stateOfGroup(old, table)).toBe("gone");
     writeFileSync(join(folder, "go"), "");
@@ -234,7 +234,7 @@ describe("an exec that is killed", () => {
   test("H-06 is not resumed with another command: the item is parked with the reason, the run stays as it was", async () => {
     const [file, folder] = [newLedgerFile(), newFolder()];
     const child = exec(
-      ["--ledger", file, "--run", "r1", "--lease", "300", "--", "sh", "-c", "echo x >> ran; sleep 300"],
+      ["--ledger", file, "--run", "r1", "--lease", "1000", "--", "sh", "-c", "echo x >> ran; sleep 300"],
       {
         cwd: folder,
       },
@@ -266,7 +266,7 @@ describe("an exec that is killed", () => {
 test("an exec that stands still for longer than its lease is overtaken; when it wakes it is refused, on record, and ends with 75", async () => {
   const [file, folder] = [newLedgerFile(), newFolder()];
   const script = "echo $$ >> pids; trap 'exit 1' TERM; while [ ! -e go ]; do sleep 0.02; done; echo end";
-  const stalled = exec(["--ledger", file, "--run", "r1", "--lease", "600", "--", "sh", "-c", script], { cwd: folder });
+  const stalled = exec(["--ledger", file, "--run", "r1", "--lease", "1000", "--", "sh", "-c", script], { cwd: folder });
   await waitFor(() => linesOf(join(folder, "pids")).length === 1);
   stalled.kill("SIGSTOP");
   await waitFor(async () => (await storyOf(file)).run.owner === null);
@@ -289,7 +289,7 @@ test("an exec that stands still for longer than its lease is overtaken; when it 
 test("a run that somebody asks to be ended ends with its command, when its exec renews", async () => {
   const [file, folder] = [newLedgerFile(), newFolder()];
   const script = "echo up > up; trap 'echo bye; exit 9' TERM; while :; do sleep 0.02; done";
-  const child = exec(["--ledger", file, "--run", "r1", "--lease", "1000", "--", "sh", "-c", script], { cwd: folder });
+  const child = exec(["--ledger", file, "--run", "r1", "--lease", "3000", "--", "sh", "-c", script], { cwd: folder });
   await waitForFile(join(folder, "up"));
   await writing(file, (ledger) => ledger.runs.requestCancel({ runId: "r1", reason: "no longer needed" }));
 
@@ -306,13 +306,13 @@ test("a run that somebody asks to be ended ends with its command, when its exec 
 test("a terminal that takes nothing for a while holds up the command, and not the claim", async () => {
   const [file, folder] = [newLedgerFile(), newFolder()];
   const command = `yes ${"x".repeat(1_000)} | head -c 3000000; echo done > done`;
-  const inner = [process.execPath, mainFile, "exec", "--ledger", file, "--lease", "600", "--", "sh", "-c", command];
+  const inner = [process.execPath, mainFile, "exec", "--ledger", file, "--lease", "2000", "--", "sh", "-c", command];
   const quoted = inner.map((each) => `'${each}'`).join(" ");
   // Nobody reads what `script` says, so that it reads nothing from its terminal.
   const child = spawn("script", ["-qec", quoted, "/dev/null"], { cwd: folder, stdio: ["pipe", "pipe", "inherit"] });
   const code = new Promise((resolve) => child.once("exit", resolve));
   await waitFor(async () => existsSync(file) && (await storyOf(file).catch(() => null))?.run?.status === "running");
-  await sleep(1_500);
+  await sleep(2_500);
   expect(existsSync(join(folder, "done"))).toBe(false);
   child.stdout.resume();
 
