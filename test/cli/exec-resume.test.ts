@@ -67,7 +67,7 @@ describe("exec --resume", () => {
 
   test("goes on to the next where the oldest cannot be taken over now", async () => {
     const file = await left(async (ledger) => {
-      await startElsewhere(ledger, await leave(ledger, "older", ["echo", "older"], 500));
+      await startElsewhere(ledger, await leave(ledger, "older", ["echo", "older"], 1_000));
       await leave(ledger, "newer", ["echo", "newer"]);
     });
     expect(await resume(file)).toMatchObject({ code: 0, stdout: "newer\n" });
@@ -76,9 +76,9 @@ describe("exec --resume", () => {
 
   test("ends a run that somebody asked to be ended, without its command", async () => {
     const file = await left(async (ledger) => {
-      await leave(ledger, "r1", ["touch", "ran"], 400);
+      await leave(ledger, "r1", ["touch", "ran"], 1_000);
       await ledger.runs.requestCancel({ runId: "r1", reason: "enough" });
-      await sleep(500);
+      await sleep(1_100);
     });
     const done = await runledger(["exec", "--ledger", file, "--resume"], { cwd: newFolder() });
     expect(done.code).toBe(143);
@@ -133,7 +133,7 @@ async function startElsewhere(ledger: Ledger, { runId, fence }: OwnedRun): Promi
     ],
     { fence },
   );
-  await sleep(600);
+  await sleep(1_100);
 }
 
 describe("exec --resume refuses", () => {
@@ -168,7 +168,7 @@ describe("exec --resume refuses", () => {
 
   test("what was started on another machine, which nobody here can end, and gives the claim back", async () => {
     const file = await left(async (ledger) => {
-      await startElsewhere(ledger, await leave(ledger, "r1", ["echo", "again"], 500));
+      await startElsewhere(ledger, await leave(ledger, "r1", ["echo", "again"], 1_000));
     });
     const before = await storyOf(file);
     const refused = await refusedIn(file)("--run", "r1");
