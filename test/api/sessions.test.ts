@@ -310,6 +310,10 @@ describeStores("I08 a run that is resumed", (openOne) => {
     expect(captures[0]!.failure).toMatchObject({ code: "host_interrupted" });
     const late = { runId, attemptId, from: 3, records: numberedLines(1, 3) };
     expect(await refused(ledger.sessions.appendEvents(late, { fence }))).toMatchObject({ code: "FENCED" });
+    expect(await refused(ledger.sessions.appendEvents(late))).toMatchObject({
+      code: "FENCED",
+      details: { reason: "missing" },
+    });
     expect(await refused(ledger.sessions.appendEvents(late, { fence: next }))).toMatchObject({
       code: "CAPTURE_CLOSED",
     });

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -95,6 +96,16 @@ describe("exec", () => {
     expect(outputOf(await recordsOf(file, String(summary!["run"])), "stdout").equals(done.bytes)).toBe(true);
   });
 
+  test("passes output on as it comes, while the command goes on", async () => {
+    const child = start(["exec", "--ledger", newLedgerFile(), ...script("printf half; read line; echo $line")]);
+    const finished = finish(child);
+    const [first] = (await once(child.stdout, "data")) as [Buffer];
+    child.stdin.end("done\n");
+
+    expect(first.toString()).toBe("half");
+    expect(await finished).toMatchObject({ code: 0, stdout: "halfdone\n" });
+  });
+
   test("says with --json on stderr what it did, in one object", async () => {
     const done = await runledger([
       "exec",
@@ -108,6 +119,7 @@ describe("exec", () => {
     expect(done).toMatchObject({ code: 137, stdout: "out\n" });
     const [summary, another] = jsonLines(done.stderr);
     expect(another).toBeUndefined();
+    expect(Object.keys(summary!).join(" ")).toBe("run status attempts exit exitCode received recorded head notes");
     expect(summary).toMatchObject({
       run: "r1",
       status: "failed",

@@ -225,7 +225,10 @@ describe("an exec that is killed", () => {
         { attemptId: "command.1", status: "cancelled", reason: "abandoned", generation: 1 },
         { attemptId: "command.2", status: "completed", generation: 2 },
       ],
-      captures: [{ attemptId: "command.1" }, { attemptId: "command.2", status: "complete" }],
+      captures: [
+        { attemptId: "command.1", status: "failed", failure: { code: "host_interrupted" } },
+        { attemptId: "command.2", status: "complete" },
+      ],
     });
     expect(outputOf(await recordsOf(file, "r1"), "stdout").toString()).toBe("up\n");
     await expectInOrder(file);

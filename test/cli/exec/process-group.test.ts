@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { endGroup, signalGroup, stateOfGroup } from "../../../src/cli/exec/process-group.js";
 import { identifyProcess } from "../../../src/cli/exec/process-identity.js";
 import type { ProcessIdentity } from "../../../src/cli/exec/process-identity.js";
@@ -104,6 +104,16 @@ describe("a process group", () => {
     const blind = { ...table, get: () => null, group: () => [] };
     expect(stateOfGroup(identity, blind)).toBe("hidden");
     expect(await endGroup(identity, blind)).toMatchObject({ type: "cannot" });
+    expect(stateOfGroup(identity, table)).toBe("alive");
+  });
+
+  test("that belongs to somebody else cannot be ended, which is said", async () => {
+    const { identity } = await group("echo up; exec sleep 60");
+    const sent = vi.spyOn(process, "kill").mockImplementation(() => {
+      throw Object.assign(new Error("kill EPERM"), { code: "EPERM" });
+    });
+    const end = await endGroup(identity, table).finally(() => sent.mockRestore());
+    expect(end).toEqual({ type: "cannot", reason: `process ${identity.pid} belongs to somebody else` });
     expect(stateOfGroup(identity, table)).toBe("alive");
   });
 
