@@ -1,4 +1,4 @@
-/** The processes of this machine, as far as groups are concerned: who is a member of which, and since when.
+/** The processes of this machine, as far as groups and sessions are concerned: who is a member of which, and since when.
  *  `started` is a number that two processes with the same pid do not share: on Linux ticks since the machine was started, elsewhere
  *  seconds since 1970. */
 import { execFileSync } from "node:child_process";
@@ -21,8 +21,8 @@ export interface ProcessTable {
   readonly boot: string;
   /** One process; null when there is none with that pid. */
   get(pid: number): TableRow | null;
-  /** All processes of a group. */
-  group(pid: number): readonly TableRow[];
+  /** All processes of the group that has this number, and of the session, where the system tells sessions. */
+  members(pid: number): readonly TableRow[];
 }
 
 /** The table of this machine; null where there is no way to know when a process was started. */
@@ -45,10 +45,10 @@ function linuxTable(): ProcessTable {
     host: hostname(),
     boot: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(),
     get,
-    group: (pid) =>
+    members: (pid) =>
       readdirSync("/proc")
         .flatMap((name) => (/^\d+$/.test(name) ? (get(Number(name)) ?? []) : []))
-        .filter(({ group }) => group === pid),
+        .filter(({ group, session }) => group === pid || session === pid),
   };
 }
 
@@ -77,7 +77,7 @@ export function psTable(boot: string): ProcessTable {
     host: hostname(),
     boot,
     get: (pid) => rows().find((row) => row.pid === pid) ?? null,
-    group: (pid) => rows().filter((row) => row.group === pid),
+    members: (pid) => rows().filter((row) => row.group === pid),
   };
 }
 

@@ -9,7 +9,7 @@ import type { OwnedRun } from "./exec-run.js";
 import { startGated } from "./gate.js";
 import type { GatedCommand } from "./gate.js";
 import type { Outlet } from "./outlet.js";
-import { endGroup, signalGroup } from "./process-group.js";
+import { endGroup, signalGroup, signalMembers } from "./process-group.js";
 import type { GroupEnd } from "./process-group.js";
 import { identifyProcess } from "./process-identity.js";
 import type { ProcessIdentity } from "./process-identity.js";
@@ -58,7 +58,7 @@ export async function runAttempt(path: string, around: Surroundings): Promise<At
     await leave(command);
     return { attemptId, exit: null, durationMs: 0, capture: endOf(null), stopped: stop.why(), ...counts() };
   }
-  signals.passTo(command.pid);
+  signals.passTo({ pid: command.pid, kill: () => killCommand(command, identity, table) });
   capture.read("stdout", command.stdout, outlets.stdout);
   capture.read("stderr", command.stderr, outlets.stderr);
   const since = performance.now();
@@ -104,6 +104,11 @@ async function endCommand(
     await Promise.race([command.ended, sleep(5_000)]);
   }
   return isOver ? { type: "gone" } : { type: "cannot", reason: `process ${command.pid} does not end` };
+}
+
+function killCommand({ pid }: GatedCommand, identity: ProcessIdentity | null, table: ProcessTable | null): void {
+  if (identity !== null && table !== null) signalMembers(identity, table, "SIGKILL");
+  else signalGroup(pid, "SIGKILL");
 }
 
 /** What is still there must not be forgotten: the attempt stays open, and whoever comes next looks for it. */

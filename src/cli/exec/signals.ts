@@ -8,11 +8,19 @@ const passedOn = ["SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGWINCH
 /** By which a user or a terminal ends what it does: what fails then is not tried again. */
 const interrupts: ReadonlySet<NodeJS.Signals> = new Set(["SIGINT", "SIGHUP", "SIGQUIT"]);
 
+/** A command that signals are for. */
+export interface SignalledCommand {
+  /** That of its group. */
+  readonly pid: number;
+  /** Ends it at once, with all that is left of it. */
+  kill(): void;
+}
+
 export class Signals {
   /** Was the command interrupted? */
   interrupted = false;
   private readonly stop: Stop;
-  private group: number | null = null;
+  private command: SignalledCommand | null = null;
   private readonly hear = (signal: NodeJS.Signals): void => this.heard(signal);
 
   /** Listens from now on. */
@@ -22,8 +30,8 @@ export class Signals {
   }
 
   /** Whose they are from now on; null: there is no command. */
-  passTo(group: number | null): void {
-    this.group = group;
+  passTo(command: SignalledCommand | null): void {
+    this.command = command;
   }
 
   /** Hears of them no more. */
@@ -35,9 +43,9 @@ export class Signals {
     const isInterrupt = interrupts.has(signal);
     if (isInterrupt) this.interrupted = true;
     if (signal === "SIGTERM") {
-      if (this.stop.why() !== null && this.group !== null) signalGroup(this.group, "SIGKILL");
+      if (this.stop.why() !== null) this.command?.kill();
       this.stop.because({ type: "drained", signal });
-    } else if (this.group !== null) signalGroup(this.group, signal);
+    } else if (this.command !== null) signalGroup(this.command.pid, signal);
     // There is nothing yet that could be interrupted but the start.
     else if (isInterrupt) this.stop.because({ type: "drained", signal });
   }

@@ -60,6 +60,18 @@ describe("a process group", () => {
     expect(await endGroup(identity, table)).toEqual({ type: "gone" });
   });
 
+  test("takes what moved to a group of its own along, as timeout and shells with job control do", async () => {
+    const { leader, identity, said } = await group("timeout 60 sh -c 'echo $$; sleep 60; :' & wait");
+    const inner = table.get(Number(said))!;
+    expect([inner.session, inner.group === identity.pid]).toEqual([identity.pid, false]);
+    signalGroup(identity.pid, "SIGKILL");
+    await endOf(leader);
+    expect(signalGroup(identity.pid, 0)).toBe("gone");
+    expect(stateOfGroup(identity, table)).toBe("alive");
+    expect(await endGroup(identity, table)).toEqual({ type: "gone" });
+    expect(table.get(inner.pid)?.dead ?? true).toBe(true);
+  });
+
   test("is gone when all of it are dead, though nobody has looked", async () => {
     // A parent that never waits.
     const { identity, said } = await group("setsid sh -c 'exit 0' & echo $!; exec sleep 60");
@@ -101,7 +113,7 @@ describe("a process group", () => {
 
   test("whose processes cannot be seen is not taken for gone", async () => {
     const { identity } = await group("echo up; exec sleep 60");
-    const blind = { ...table, get: () => null, group: () => [] };
+    const blind = { ...table, get: () => null, members: () => [] };
     expect(stateOfGroup(identity, blind)).toBe("hidden");
     expect(await endGroup(identity, blind)).toMatchObject({ type: "cannot" });
     expect(stateOfGroup(identity, table)).toBe("alive");
@@ -143,7 +155,7 @@ describe("the process table", () => {
     expect([one.pid, one.group, one.dead]).toEqual([other.pid, other.group, other.dead]);
     expect(Math.abs(one.started - Date.now() / 1_000)).toBeLessThan(60);
     const pids = (rows: readonly TableRow[]): unknown => new Set(rows.map(({ pid }) => pid));
-    expect(pids(ps.group(identity.pid))).toEqual(pids(table.group(identity.pid)));
+    expect(pids(ps.members(identity.pid))).toEqual(pids(table.members(identity.pid)));
     const known = { ...identity, boot: "boot", startedAt: String(one.started) };
     expect(stateOfGroup(known, ps)).toBe("alive");
     expect(await endGroup(known, ps)).toEqual({ type: "gone" });

@@ -1,0 +1,38 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { stateOfGroup } from "../../src/cli/exec/process-group.js";
+import { openProcessTable } from "../../src/cli/exec/process-table.js";
+import { finish, newFolder, newLedgerFile, start } from "../cli/command.js";
+import { expectInOrder, storyOf, waitFor, waitForFile } from "../cli/exec-fixture.js";
+
+// `timeout` makes a group of its own, so that neither TERM nor the end of an abandoned group reached what it runs, and a resume
+// ran it a second time beside the first.
+test.each([
+  ["SIGTERM", "gone"],
+  ["SIGKILL", "alive"],
+] as const)(
+  "what a command runs under timeout is ended with it by an exec that hears %s, or by the resume",
+  { timeout: 60_000 },
+  async (signal, state) => {
+    const [table, file, folder] = [openProcessTable()!, newLedgerFile(), newFolder()];
+    const inner = "echo $$ >> pids; : > up; while [ ! -e go ]; do sleep 0.02; done";
+    const script = `timeout 60 sh -c '${inner}'; [ -e go ]`;
+    const exec = start(["exec", "--ledger", file, "--lease", "1000", "--", "sh", "-c", script], { cwd: folder });
+    await waitForFile(join(folder, "up"));
+    exec.kill(signal);
+    await finish(exec);
+
+    const process = (await storyOf(file)).attempts[0]!.process!;
+    expect(stateOfGroup(process, table)).toBe(state);
+    await waitFor(async () => (await storyOf(file)).run.owner === null);
+    const resumed = start(["exec", "--ledger", file, "--resume", "--lease", "30000"], { cwd: folder });
+    const pids = (): readonly string[] => readFileSync(join(folder, "pids"), "utf8").split("\n").slice(0, -1);
+    await waitFor(() => pids().length === 2);
+    expect(stateOfGroup(process, table)).toBe("gone");
+    expect(table.get(Number(pids()[0]))).toBeNull();
+    writeFileSync(join(folder, "go"), "");
+    expect(await finish(resumed)).toMatchObject({ code: 0 });
+    await expectInOrder(file);
+  },
+);
