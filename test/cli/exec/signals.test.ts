@@ -53,11 +53,21 @@ describe("a signal", () => {
   test.each([...interrupts, ...others])("%s is the command's, once there is one", async (signal) => {
     const { stop, signals } = listening();
     const { group, heard } = await hearing();
-    signals.passTo(group);
+    signals.passTo({ pid: group, kill: () => expect.unreachable() });
     hear(signal);
     await expect.poll(heard).toBe(`up\n${signal.slice(3)}\n`);
     expect(stop.why()).toBeNull();
     expect(signals.interrupted).toBe(interrupts.some((each) => each === signal));
+  });
+
+  test("SIGTERM leaves the run, and kills the command when it comes again", () => {
+    const { stop, signals } = listening();
+    let kills = 0;
+    signals.passTo({ pid: 1, kill: () => kills++ });
+    hear("SIGTERM");
+    expect([stop.why(), kills]).toEqual([{ type: "drained", signal: "SIGTERM" }, 0]);
+    hear("SIGTERM");
+    expect(kills).toBe(1);
   });
 
   test("is heard no more once it is closed", () => {
