@@ -1,13 +1,11 @@
 /** The commands of the run queue keep the laws of all commands: many claims in a batch go as one by one, and so on. What holders
  *  do under their fences is tried in `test/engine/fences-properties.test.ts`. */
 import fc from "fast-check";
-import { describe, test } from "vitest";
 import { queue } from "../../projections/queue.js";
 import { hashToken, queueCommands } from "../../src/index.js";
 import type { Command } from "../../src/index.js";
 import { queueEvents } from "../../src/journal/events/queue.js";
-import { describeCommands } from "../../src/testing/index.js";
-import { openStore } from "../engine/fixture.js";
+import { describeOnStores } from "./laws-on-stores.js";
 
 const { enqueue, claimNext, renew, park, complete, release, requeue, requestCancel } = queueCommands;
 const start = Date.UTC(2026, 0, 1);
@@ -58,15 +56,5 @@ const wishes: fc.Arbitrary<Command> = fc.oneof(
   },
 );
 
-const long = process.env["RUNLEDGER_LONG"] !== undefined;
 const subject = { commands: Object.values(queueCommands), projections: [queue], events: [queueEvents], wishes };
-describeCommands("the run queue", { ...subject, numRuns: long ? 200 : 20 }, { describe, test });
-describeCommands(
-  "the run queue, on SQLite,",
-  {
-    ...subject,
-    numRuns: long ? 30 : 3,
-    open: async () => ({ store: await openStore("sqlite"), dispose: async () => {} }),
-  },
-  { describe, test },
-);
+describeOnStores("the run queue", subject);

@@ -1,18 +1,5 @@
 /** The commands of runs keep the laws of all commands, over each store and with claims that come and go. */
-import { describe, test } from "vitest";
-import { describeCommands } from "../../src/testing/index.js";
-import { openStore } from "../engine/fixture.js";
-import { runWishes as wishes, runArea } from "./run-wishes.js";
+import { describeOnStores } from "./laws-on-stores.js";
+import { runArea, runWishes } from "./run-wishes.js";
 
-const long = process.env["RUNLEDGER_LONG"] !== undefined;
-describeCommands("runs", { ...runArea, wishes, numRuns: long ? 200 : 15 }, { describe, test });
-describeCommands(
-  "runs, on SQLite,",
-  {
-    ...runArea,
-    wishes,
-    numRuns: long ? 30 : 2,
-    open: async () => ({ store: await openStore("sqlite"), dispose: async () => {} }),
-  },
-  { describe, test },
-);
+describeOnStores("runs", { ...runArea, wishes: runWishes });

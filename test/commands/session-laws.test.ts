@@ -1,6 +1,5 @@
 /** The commands of captures keep the laws of all commands, with gaps, repetitions, late ends and claims that come and go. */
 import fc from "fast-check";
-import { describe, test } from "vitest";
 import { attempts } from "../../projections/attempt.js";
 import { queue } from "../../projections/queue.js";
 import { runs } from "../../projections/run.js";
@@ -11,8 +10,7 @@ import { attemptEvents } from "../../src/journal/events/attempt.js";
 import { queueEvents } from "../../src/journal/events/queue.js";
 import { runEvents } from "../../src/journal/events/run.js";
 import { sessionEvents } from "../../src/journal/events/session.js";
-import { describeCommands } from "../../src/testing/index.js";
-import { openStore } from "../engine/fixture.js";
+import { describeOnStores } from "./laws-on-stores.js";
 
 const { enqueue, claimNext } = queueCommands;
 const { create, start: startRun, requestCancel } = runCommands;
@@ -77,7 +75,6 @@ const wishes: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(requestCancel({ runId: "r1", reason: "no use" })) },
 );
 
-const long = process.env["RUNLEDGER_LONG"] !== undefined;
 const subject = {
   commands: [queueCommands, runCommands, attemptCommands, sessionCommands].flatMap((each) =>
     Object.values<CommandDefinition>({ ...each }),
@@ -86,13 +83,4 @@ const subject = {
   events: [queueEvents, runEvents, attemptEvents, sessionEvents],
   wishes,
 };
-describeCommands("captures", { ...subject, numRuns: long ? 200 : 20 }, { describe, test });
-describeCommands(
-  "captures, on SQLite,",
-  {
-    ...subject,
-    numRuns: long ? 30 : 3,
-    open: async () => ({ store: await openStore("sqlite"), dispose: async () => {} }),
-  },
-  { describe, test },
-);
+describeOnStores("captures", subject);
