@@ -39,7 +39,7 @@ describe("log", () => {
     expect(lines[0]).toMatch(
       /^[0-9a-f]{12} {2}#0 {3}2026-03-01T12:00:00\.000Z {2}- {2}journal\.opened {2}journal\/main@1$/,
     );
-    expect(lines[1]).toMatch(/^[0-9a-f]{12} {2}#1 {3}2026-03-01T13:00:00\.000Z {2}alice {2}run\.noted {2}run\/r1@1$/);
+    expect(lines[1]).toMatch(/^[0-9a-f]{12} {2}#1 {3}2026-03-01T13:00:00\.000Z {2}alice {2}job\.noted {2}job\/r1@1$/);
     expect(lines[10]).toMatch(/^[0-9a-f]{12} {2}#10 {2}2026-03-01T22:00:00\.000Z {2}- {2}line\.appended {2}log\/a@5$/);
   });
 

@@ -39,7 +39,7 @@ describe("show", () => {
     ])
       expect(lines).toContain(line);
     expect(lines).toContain(`previous     #1  ${ids[0]?.slice(0, 12)}  job.started`);
-    expect(done.stdout).toMatch(/\nnext {9}#3 {2}[0-9a-f]{12} {2}run\.finished\n/);
+    expect(done.stdout).toMatch(/\nnext {9}#3 {2}[0-9a-f]{12} {2}job\.finished\n/);
     expect(lines).toContain(
       "content      /a/note  number 1  text/plain;charset=utf-8  17 bytes  present  first line\\nsecond",
     );
