@@ -6,15 +6,15 @@ import { escapeToAscii } from "./escape.js";
 
 const shownMax = 3;
 
-/** The error for a stream that has no events, with a hint at those that look like it. */
-export async function missingStream(ledger: Ledger, stream: string): Promise<LedgerError> {
+/** The error for a stream that has no events, with a hint at those that look like it; where none does, with the other one. */
+export async function missingStream(ledger: Ledger, stream: string, otherwise?: string): Promise<LedgerError> {
   const lookalikes = await findLookalikes(ledger, stream);
   const shown = lookalikes.slice(0, shownMax).map(escapeToAscii);
   const more = lookalikes.length > shownMax ? ` and ${lookalikes.length - shownMax} more` : "";
-  const hint = `${escapeToAscii(stream)} was asked for; ${shown.join(", ")}${more} looks like it and is another stream`;
+  const alike = `${escapeToAscii(stream)} was asked for; ${shown.join(", ")}${more} looks like it and is another stream`;
   return new LedgerError("NOT_FOUND", `stream ${JSON.stringify(stream)} must have events, found none`, {
     details: { stream, lookalikes },
-    ...(lookalikes.length === 0 ? {} : { hint }),
+    ...(lookalikes.length > 0 ? { hint: alike } : otherwise === undefined ? {} : { hint: otherwise }),
   });
 }
 

@@ -1,5 +1,5 @@
 /** Opening a ledger from the command line: which file, and for reading only unless the verb says that it writes. */
-import { openLedger, openRawReader } from "../index.js";
+import { LedgerError, openLedger, openRawReader } from "../index.js";
 import type { Ledger, LedgerOptions, RawReader } from "../index.js";
 import { UsageError } from "./exit.js";
 import { onInterrupt } from "./interrupt.js";
@@ -16,6 +16,15 @@ export function ledgerFile(option: string | undefined, env: Readonly<Record<stri
   return file;
 }
 
+/** Waits for a ledger that is being opened. Where there is none, whoever stands in another folder hears how to name it. */
+export async function whenThere<Opened>(opening: Promise<Opened>): Promise<Opened> {
+  return opening.catch((error: unknown) => {
+    if (!(error instanceof LedgerError) || error.code !== "NOT_FOUND" || error.hint !== undefined) throw error;
+    const { code, message, details } = error;
+    throw new LedgerError(code, message, { details, hint: "--ledger, or $RUNLEDGER, names the file", cause: error });
+  });
+}
+
 /** Opens a ledger, for reading unless the options say otherwise, hands it on, and closes it whatever happens. */
 export async function withLedger<Result>(
   terminal: Terminal,
@@ -23,7 +32,7 @@ export async function withLedger<Result>(
   use: (ledger: Ledger) => Promise<Result>,
   options: LedgerOptions = {},
 ): Promise<Result> {
-  return using(await openLedger(file, { readOnly: true, ...options }), async (ledger) => {
+  return using(await whenThere(openLedger(file, { readOnly: true, ...options })), async (ledger) => {
     await sayWhenCopied(terminal, file, ledger);
     return use(ledger);
   });
@@ -35,7 +44,7 @@ export async function withRawReader<Result>(
   file: string,
   use: (reader: RawReader) => Promise<Result>,
 ): Promise<Result> {
-  return using(await openRawReader(file), async (reader) => {
+  return using(await whenThere(openRawReader(file)), async (reader) => {
     if (reader.copied) await sayCopied(terminal, file);
     return use(reader);
   });

@@ -63,7 +63,7 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
     await terminal.flush();
     return line.exitCode;
   } catch (error) {
-    return end(line, error, asJson);
+    return end(line, error, { verb: args[0] ?? "", asJson });
   }
 }
 
@@ -104,8 +104,12 @@ function buildProgram(line: CommandLine): Command {
 }
 
 /** Says what went wrong, after the data that went right. */
-async function end({ terminal, writes }: CommandLine, thrown: unknown, asJson: boolean): Promise<number> {
-  let error = thrown instanceof CommanderError ? usageOf(thrown) : thrown;
+async function end(
+  { terminal, writes }: CommandLine,
+  thrown: unknown,
+  { verb, asJson }: { readonly verb: string; readonly asJson: boolean },
+): Promise<number> {
+  let error = thrown instanceof CommanderError ? usageOf(thrown, verb) : thrown;
   try {
     if (!(error instanceof ReaderGone)) await terminal.flush();
   } catch (gone) {
@@ -139,11 +143,16 @@ async function sayBug(terminal: Terminal, error: unknown): Promise<void> {
 }
 
 /** Help and version are no errors; a command line without a verb has been shown the help. */
-function usageOf(error: CommanderError): UsageError | null {
-  if (error.exitCode === 0) return null;
-  if (error.code === "commander.help") return new UsageError("a verb is needed");
-  return new UsageError(
-    error.message.replace(/^error: /, "").replaceAll("\n", " "),
-    "`runledger VERB --help` shows how a verb is used",
-  );
+function usageOf({ code, exitCode, message }: CommanderError, verb: string): UsageError | null {
+  if (exitCode === 0) return null;
+  if (code === "commander.help") return new UsageError("a verb is needed");
+  return new UsageError(message.replace(/^error: /, "").replaceAll("\n", " "), usageHint(code, verb));
+}
+
+function usageHint(code: string, verb: string): string {
+  if (code === "commander.unknownCommand" || verb.startsWith("-")) return "`runledger --help` lists the verbs";
+  if (code === "commander.unknownOption" && verb === "exec")
+    return "options of the command stand behind --, as in `runledger exec -- ls -l`";
+  const how = `\`runledger ${verb} --help\` shows how it is used`;
+  return code === "commander.excessArguments" ? `${how}; the ledger is named by --ledger` : how;
 }

@@ -46,7 +46,8 @@ export async function readRunHistory(ledger: Ledger, runId: string): Promise<Run
     await read(queueStream(runId)),
     await read(fenceStream(queueStream(runId))),
   ];
-  if (onRun.length === 0 && onQueue.length === 0) throw await missingStream(ledger, runStream(runId));
+  if (onRun.length === 0 && onQueue.length === 0)
+    throw await missingStream(ledger, runStream(runId), "`runledger runs` lists the runs there are");
   const events = inOrder([...onRun, ...onQueue, ...refused]);
   const folded = await replay([runs, attempts, queue], events);
   const captures = await capturesOf(ledger, runId);

@@ -150,7 +150,9 @@ describe("exec --resume refuses", () => {
 
     expect(await refused("--run", "over")).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/ILLEGAL_TRANSITION: over .*completed/) as unknown,
+      stderr: expect.stringMatching(
+        /ILLEGAL_TRANSITION: over .*completed\nhint: `runledger run over` tells/,
+      ) as unknown,
     });
     expect(await refused("--run", "host")).toMatchObject({
       code: 1,

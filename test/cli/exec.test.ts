@@ -1,9 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { lineBytesMax } from "../../src/cli/exec/line-cutter.js";
-import { call, finish, jsonLines, newFolder, newLedgerFile, runledger, start } from "./command.js";
+import { call, finish, jsonLines, mainFile, newFolder, newLedgerFile, runledger, start } from "./command.js";
 import { expectInOrder, outputOf, recordsOf, storyOf, waitForFile, writing } from "./exec-fixture.js";
 
 const node = process.execPath;
@@ -130,6 +131,19 @@ describe("exec", () => {
       recorded: { lines: 1, bytes: 4 },
       notes: [],
     });
+  });
+
+  test("begins a line of its own for what it says, where the command left one open", () => {
+    const said = (rest: string) => {
+      const exec = `"${node}" "${mainFile}" exec --ledger "${newLedgerFile()}"`;
+      const { stdout, stderr } = spawnSync("sh", ["-c", `${exec} ${rest}`], { encoding: "utf8" });
+      return [stdout, stderr];
+    };
+
+    expect(said("-- printf open 2>&1")[0]).toMatch(/^open\nrunledger: /);
+    expect(said("-- printf open")).toEqual(["open", expect.stringMatching(/^runledger: /)]);
+    expect(said("-- sh -c 'printf open >&2'")[1]).toMatch(/^open\nrunledger: /);
+    expect(said("-- echo over 2>&1")[0]).toMatch(/^over\nrunledger: /);
   });
 
   test("tries a command that fails again, as often as it is told, each time as an attempt of its own", async () => {
@@ -270,7 +284,7 @@ describe("exec refuses", () => {
     [["exec", "--retries", "-1", "--", "true"], /--retries must be a whole number/],
     [["exec", "--lease", "99", "--", "true"], /--lease must be a whole number/],
     [["exec", "--run", "a b", "--", "true"], /--run must be/],
-    [["exec", "ls", "-l"], /unknown option '-l'/],
+    [["exec", "ls", "-l"], /unknown option '-l'\nhint: options of the command stand behind --/],
   ])("%j", async (args, message) => {
     const done = await call(
       [...args, "--ledger", newLedgerFile()].sort((a, b) => Number(a === "--") - Number(b === "--") || 0),

@@ -175,7 +175,16 @@ describe("the command line", () => {
     expect(bare.stderr).toContain("Usage: runledger");
     const unknown = await runledger(["lgo"]);
     expect(unknown).toMatchObject({ code: 2, stdout: "" });
-    expect(unknown.stderr).toMatch(/^runledger: USAGE: unknown command 'lgo' .*log/);
+    expect(unknown.stderr).toMatch(/^runledger: USAGE: unknown command 'lgo' .*log.*\nhint: `runledger --help` lists/);
+  });
+
+  test("with a ledger where none is expected says how it is named", async () => {
+    const done = await call(["runs", "runs.ledger"]);
+
+    expect(done).toMatchObject({ code: 2, stdout: "" });
+    expect(done.stderr).toContain(
+      "hint: `runledger runs --help` shows how it is used; the ledger is named by --ledger",
+    );
   });
 
   test("T46 is not repeated to the terminal as it is", async () => {

@@ -107,6 +107,12 @@ describe("queue", () => {
     ]);
   });
 
+  test("says of how many takeovers an item is dead only where there is a number", async () => {
+    const file = await queueLedger((ledger) => ledger.queue.enqueue({ runId: "r1", reclaimsMax: 1_000_000 }));
+
+    expect((await call(["queue", "--ledger", file])).stdout).toMatch(/^r1 .* 0 +0$/m);
+  });
+
   test("lists one status, and no more than were asked for", async () => {
     const file = await queueLedger(async ({ queue }) => {
       for (const runId of ["a", "b", "c"]) await queue.enqueue({ runId });

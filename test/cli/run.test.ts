@@ -160,6 +160,9 @@ describe("run", () => {
     expect(done).toMatchObject({ code: 3, stdout: "" });
     expect(done.stderr).toContain("NOT_FOUND");
     expect(done.stderr).toContain("Build-1");
+    const none = await call(["run", "deploy-1", "--ledger", file]);
+    expect(none).toMatchObject({ code: 3, stdout: "" });
+    expect(none.stderr).toContain("hint: `runledger runs` lists the runs there are");
   });
 
   test("T46 shows what others named as text, and does not obey it", async () => {

@@ -190,7 +190,8 @@ describe("session", () => {
     expect(noRun.stderr).toContain('NOT_FOUND: run "weekly" must have a capture, found none');
     const noAttempt = await session(file, "nightly", "build.2");
     expect(noAttempt).toMatchObject({ code: 3, stdout: "" });
-    expect(noAttempt.stderr).toContain("NOT_FOUND: the capture nightly/build.2 must be bound, found none");
+    expect(noAttempt.stderr).toContain("NOT_FOUND: nightly/build.2 must have a capture, found none");
+    expect(noAttempt.stderr).toContain("hint: `runledger run nightly` lists what was captured of it");
   });
 
   test("is empty and in order while nothing was captured", async () => {

@@ -184,7 +184,7 @@ describe("state", () => {
 
     expect(done).toMatchObject({ code: 3, stdout: "" });
     expect(done.stderr).toContain('projection "visists" must have a table of documents, found visits@1');
-    expect(done.stderr).toContain("hint: --define names the module that has its code");
+    expect(done.stderr).toContain("session-capture are always there; for others --define names the module");
   });
 
   test("says whose code was given where it is not that of the projection", async () => {

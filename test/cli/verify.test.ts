@@ -56,6 +56,7 @@ describe("verify", () => {
       expect(done.code).toBe(1);
       expect(done.stdout).toMatch(/FAIL .*#7\b/);
       expect(done.stdout).toMatch(/\nverdict +TAMPERED/);
+      expect(done.stdout).toContain(`runledger show '#7' --ledger ${file} · `);
     }
     const [report] = jsonLines((await call(["verify", file, "--json"])).stdout);
     expect(report).toMatchObject({ level: "full", verdict: "TAMPERED", exitCode: 1, firstBad: 7, size: 21 });
@@ -132,7 +133,7 @@ describe("J04 nothing checked is never in order", () => {
     for (const file of [join(folder, "none.ledger"), join(folder, "no", "folder", "none.ledger")]) {
       const done = await runledger(["verify", file]);
       expect(done).toMatchObject({ code: 3, stdout: "" });
-      expect(done.stderr).toMatch(/^runledger: NOT_FOUND: /);
+      expect(done.stderr).toMatch(/^runledger: NOT_FOUND: .*\nhint: --ledger, or \$RUNLEDGER, names the file\n$/);
     }
     expect(readdirSync(folder)).toEqual([]);
   });

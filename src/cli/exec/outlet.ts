@@ -1,16 +1,18 @@
 /** Where the command's output goes on to: what this process was given as standard output or error.
  *  Invariants: bytes go out as they came and in that order; a reader that is slow is waited for, and nothing else of this process
  *  waits with it; one that went away ends the output and nothing more. */
-import { write } from "node:fs";
+import { fstatSync, write } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** A stream that may be one of the process itself. */
 export type OutletStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly fd?: number };
 
 const againMs = 10;
+const lineFeed = 0x0a;
 
 export class Outlet {
   private readonly stream: OutletStream;
+  private lastByte = lineFeed;
   private problem: NodeJS.ErrnoException | null = null;
 
   constructor(stream: OutletStream) {
@@ -23,9 +25,23 @@ export class Outlet {
     return goneCodes.has(code) ? null : message;
   }
 
+  /** Did it end within a line? */
+  get isInLine(): boolean {
+    return this.lastByte !== lineFeed;
+  }
+
+  /** Does it go to where another one goes, to one terminal for example? */
+  isSameAs(other: Outlet): boolean {
+    const [one, two] = [this.stream.fd, other.stream.fd];
+    if (one === undefined || two === undefined) return false;
+    const [here, there] = [fstatSync(one), fstatSync(two)];
+    return here.dev === there.dev && here.ino === there.ino;
+  }
+
   /** Waits until the bytes were taken, or nobody takes any more. Called again when that has happened. */
   async write(bytes: Uint8Array): Promise<void> {
     if (this.problem !== null) return;
+    this.lastByte = bytes.at(-1) ?? this.lastByte;
     try {
       const { isTTY, fd } = this.stream;
       // Node.js writes to a terminal at once, and while it is stopped (Ctrl-S) the whole process would be.

@@ -149,6 +149,7 @@ function refuseState({ runId, status, owner }: RunEntry, generation: number | nu
   if (status !== "running" && status !== "queued")
     throw new LedgerError("ILLEGAL_TRANSITION", `${runId} must not be over to be resumed, found it ${status}`, {
       details: { runId, status },
+      hint: `\`runledger run ${runId}\` tells what became of it; a new run needs another --run, or none`,
     });
   if (owner === null || owner.generation === generation) return;
   const { holder, expiresAt } = owner;

@@ -11,7 +11,7 @@ import { idDigitsShown } from "../event-view.js";
 import { UsageError } from "../exit.js";
 import { counted, grouped, isoTime } from "../figures.js";
 import { exitCodeOfInterrupt, interruptibly } from "../interrupt.js";
-import { ledgerFile, withLedger } from "../open.js";
+import { ledgerFile, whenThere, withLedger } from "../open.js";
 import type { Terminal } from "../terminal.js";
 
 interface VerbOptions extends CommonOptions {
@@ -95,7 +95,7 @@ async function eraseNow(
 ): Promise<void> {
   await interruptibly(async (state) => {
     try {
-      const ledger = await openLedger(file, { create: false });
+      const ledger = await whenThere(openLedger(file, { create: false }));
       try {
         await show(line.terminal, options, await ledger.erase(digests, { ...wish, signal: state.signal }));
       } finally {

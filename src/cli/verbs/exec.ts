@@ -24,7 +24,7 @@ import type { Worked } from "../exec/work.js";
 import { escapeJson } from "../escape.js";
 import { UsageError } from "../exit.js";
 import { counted } from "../figures.js";
-import { ledgerFile } from "../open.js";
+import { ledgerFile, whenThere } from "../open.js";
 import type { Terminal } from "../terminal.js";
 
 interface ExecOptions extends CommonOptions {
@@ -48,8 +48,9 @@ the environment.
 
 Signals are passed on. SIGTERM ends the command (SIGKILL after 5 s) and leaves the run for \`exec --resume\`; so does the death
 of exec itself, once its claim has run out (--lease). --resume ends what is left of the command first, and starts it again.
-With --run and a command, --resume starts the run when there is none: a line of a crontab can always have it. Without
---run it takes the oldest run of exec that nobody owns (with a command: of that command).
+A --run that is over or has an owner is refused; without --run it takes the oldest run of exec that nobody owns (with a
+command: of that command). With a command it starts a run when there is none: a line of a crontab can always have it.
+--retries and --lease are those that the run was made with, unless they are given.
 
 Exit codes beside the command's own:
   127  the command was not found       126  it cannot be executed
@@ -101,7 +102,7 @@ async function exec(line: CommandLine, command: readonly string[], options: Exec
   const signals = new Signals(stop);
   try {
     // Where nothing is, there is nothing to resume either.
-    const ledger = await openLedger(file, { create: command.length > 0 });
+    const ledger = await whenThere(openLedger(file, { create: command.length > 0 }));
     try {
       line.exitCode = await runIn(ledger, { terminal, env, command, options, stop, signals });
     } finally {
@@ -139,6 +140,9 @@ async function runIn(ledger: Ledger, wish: Wish): Promise<number> {
     const { stdout, stderr } = terminal.streams;
     const outlets = { stdout: new Outlet(stdout), stderr: new Outlet(stderr) };
     const worked = await work({ run: owned, record, stop, signals, table, env, outlets });
+    // What is said now begins a line of its own.
+    const { stdout: output, stderr: errors } = outlets;
+    if (errors.isInLine || (output.isInLine && output.isSameAs(errors))) await terminal.say("");
     for (const [name, outlet] of Object.entries(outlets))
       if (outlet.failure !== null) await terminal.say(`note: ${name} could not be passed on: ${outlet.failure}`);
     await summarise(terminal, options, owned.runId, worked, record.head);

@@ -4,7 +4,7 @@ import { queue } from "../../../projections/queue.js";
 import type { QueueItem } from "../../../projections/queue.js";
 import { queueStatuses } from "../../api/queue.js";
 import type { QueueEntry, RunOwner } from "../../index.js";
-import { listLimitDefault } from "../../kernel/limits.js";
+import { listLimitDefault, reclaimsMaxMax } from "../../kernel/limits.js";
 import { jsonOption, ledgerOption, limitOption, oneOf } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
 import { Columns, pagesOf } from "../columns.js";
@@ -22,7 +22,9 @@ interface QueueOptions extends CommonOptions {
 const moreHelp = `
 The oldest items come first. STATUS is one of ${queueStatuses.join(", ")}.
 An item has an owner while the lease of its claim lasts; one that is claimed and has no owner is taken over by the next worker
-that asks. What left the queue by release is not listed. Times are UTC, in JSON ms since 1970.
+that asks. RECLAIMS says how often that happened, and how often it may before the item is dead, where there is a limit;
+FAILURES how often a try was given back as failed. What left the queue by release is not listed. Times are UTC, in JSON ms
+since 1970.
 
 Examples:
   runledger queue --status dead
@@ -120,7 +122,7 @@ function cellsOf(item: QueueItem, now: number): readonly string[] {
     claim === null ? "-" : owner === null ? "no owner" : escapeText(owner.holder),
     claim === null ? "-" : isoTime(claim.expiresAt),
     availableCell(item),
-    `${reclaims} of ${reclaimsMax}`,
+    reclaimsMax === reclaimsMaxMax ? String(reclaims) : `${reclaims} of ${reclaimsMax}`,
     String(failures),
   ];
 }

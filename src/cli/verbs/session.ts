@@ -101,6 +101,13 @@ async function print(
       if (json) await terminal.json(recordObject(record));
       else if (record.content !== null) await output.put(record.content.bytes, record.partial);
     }
+  } catch (error) {
+    if (!(error instanceof LedgerError) || error.code !== "NOT_FOUND") throw error;
+    throw new LedgerError("NOT_FOUND", `${captureKey(run, attempt)} must have a capture, found none`, {
+      details: { run, attempt },
+      hint: `\`runledger run ${run}\` lists what was captured of it`,
+      cause: error,
+    });
   } finally {
     await output.flush();
     await terminal.flush();

@@ -30,8 +30,11 @@ interface StateOptions extends CommonOptions, DefineOptions {
 }
 
 const documentUnitsShown = 120;
+const alwaysThere = builtInProjections.map(({ name }) => name).join(", ");
 
 const moreHelp = `
+Always there: ${alwaysThere}. Others are the host's own.
+
 PROJECTION is a name, or a name with a version as in orders@2. With its code (--define) it shows the documents as of the last
 event, from their table when that is current; --at shows them as of any event, by folding all events up to there. Without the
 code they are shown as they are stored, which may be as of an earlier event: that is said, and "stored" is true in JSON.
@@ -39,6 +42,7 @@ code they are shown as they are stored, which may be as of an earlier event: tha
 Documents come in the order of their keys, or of an index: --index open --prefix '["eu"]' shows those whose tuple begins so.
 
 Examples:
+  runledger state run nightly-2026-03-01
   runledger state orders --define ./shop.js
   runledger state orders order/7 --define ./shop.js --at '#1200' --json
   runledger state orders --define ./shop.js --index open --prefix '["eu"]' --limit 10`;
@@ -126,7 +130,7 @@ async function state(line: CommandLine, wanted: string, key: string | null, opti
 function codeHint({ projections }: Definitions): string {
   const defined = projections.map(({ name, version }) => `${name}@${version}`);
   return defined.length === 0
-    ? "--define names the module that has its code"
+    ? `${alwaysThere} are always there; for others --define names the module that has the code`
     : `the modules of --define have the code of ${defined.join(", ")}`;
 }
 

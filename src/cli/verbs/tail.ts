@@ -11,7 +11,7 @@ import type { DefineOptions } from "../definitions.js";
 import { putEvent } from "../event-view.js";
 import { UsageError } from "../exit.js";
 import { exitCodeOfInterrupt, interruptibly } from "../interrupt.js";
-import { ledgerFile, sayWhenCopied } from "../open.js";
+import { ledgerFile, sayWhenCopied, whenThere } from "../open.js";
 import { Positions } from "../resolve.js";
 import { parseSelector } from "../selector.js";
 import type { Selector } from "../selector.js";
@@ -77,10 +77,8 @@ async function tail(line: CommandLine, options: TailOptions): Promise<void> {
   await interruptibly(async (state) => {
     try {
       const file = ledgerFile(options.ledger, line.env);
-      const ledger = await openLedger(file, {
-        events,
-        ...(consumer === undefined ? { readOnly: true } : { create: false }),
-      });
+      const mode = consumer === undefined ? { readOnly: true } : { create: false };
+      const ledger = await whenThere(openLedger(file, { events, ...mode }));
       try {
         await sayWhenCopied(line.terminal, file, ledger);
         await follow(line, ledger, options, state.signal);

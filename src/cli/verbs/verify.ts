@@ -83,7 +83,7 @@ async function check(line: CommandLine, argument: string | undefined, options: V
   const definitions = await loadDefinitions(options, line.env);
   const file = ledgerFile(argument ?? options.ledger, line.env);
   const workers = verifyWorkers(file, options.workers ?? Math.min(2, availableParallelism()));
-  const report = await withRawReader(terminal, file, (reader) =>
+  const verified = await withRawReader(terminal, file, (reader) =>
     verify(reader, {
       level,
       ...definitions,
@@ -97,9 +97,17 @@ async function check(line: CommandLine, argument: string | undefined, options: V
     }),
   );
   terminal.endProgress();
+  // Whoever named the ledger here must name it there too.
+  const named = (argument ?? options.ledger) === undefined ? "" : ` --ledger ${quoted(file)}`;
+  const report = { ...verified, next: verified.next.map((command) => `${command}${named}`) };
   if (options.json) await terminal.json(report);
   else for (const text of formatReport(report).trimEnd().split("\n")) await terminal.line(coloured(terminal, text));
   line.exitCode = exitCodeOfReport(report);
+}
+
+/** A path as a shell reads it. */
+function quoted(path: string): string {
+  return /^[A-Za-z0-9_./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 /** Nothing checked is never in order, whatever the report says (case J04). */
