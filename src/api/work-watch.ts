@@ -80,7 +80,11 @@ export class WorkWatch {
         // Where nothing was written since somebody claimed in vain, only what came due since then is new.
         const due = vain?.position === position ? await this.dueAfter(vain.at) : await this.dueAt();
         failures = 0;
-        if (due <= at) return;
+        if (due <= at) {
+          // Claimed for in vain at this very head: the writer may have seen it later than this look, and has a time behind ours.
+          if (vain?.position === position) await this.rest(gapMs);
+          return;
+        }
         const lookedAt = clock.monotonic();
         if (await this.wait(Math.min(due - at, pollMs), position)) this.vain = null;
         else await this.rest(lookedAt + gapMs - clock.monotonic());
