@@ -141,6 +141,17 @@ describe("session", () => {
     expect(done.stdout.split("\n")).toHaveLength(801);
     expect(done.stdout).toContain("line 400\nline 601\n");
     expect(done.stderr).toMatch(/^records 401 to 600 of nightly are damaged: event #\d+ is damaged: .*\n$/);
+
+    // Of which output they were nobody knows, so that whoever asks for one alone hears of them too.
+    damage(file, "UPDATE contents SET bytes = CAST('line x' AS BLOB) WHERE CAST(bytes AS TEXT) = 'line 601'");
+    const errors = await session(file, "nightly", "--only", "stderr");
+    expect(errors).toMatchObject({ code: 1, stdout: "", stderr: done.stderr });
+    const lines = (await session(file, "nightly", "--only", "stdout")).stderr.split("\n");
+    expect(lines).toEqual([
+      expect.stringMatching(/^records 401 to 600 of nightly are damaged: event /),
+      expect.stringMatching(/^record 601 of nightly is damaged: content /),
+      "",
+    ]);
   });
 
   test("I01 says so when the end of a capture cannot be read", async () => {
