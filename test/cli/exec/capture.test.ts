@@ -34,9 +34,9 @@ describe("a capture", () => {
     capture.read("stdout", stdout, outlet);
     capture.read("stderr", stderr, outlet);
     stdout.write("a\nb");
-    await sleep(20);
+    await expect.poll(() => batches.length).toBe(1);
     stderr.end("c\n");
-    await sleep(20);
+    await expect.poll(() => batches.length).toBe(2);
     stdout.end("d");
 
     expect(await capture.finish()).toBe(false);
@@ -54,25 +54,23 @@ describe("a capture", () => {
   });
 
   test("has one batch on its way at a time, and takes what came meanwhile together", async () => {
-    let [now, most] = [0, 0];
+    const { passed, open } = gate();
     const sizes: number[] = [];
     const capture = new Capture(async (_, records) => {
-      most = Math.max(most, ++now);
       sizes.push(records.length);
-      await sleep(30);
-      now--;
+      await passed;
     });
     const stream = new PassThrough();
     capture.read("stdout", stream, taking().outlet);
-    for (let n = 0; n < 50; n++) {
+    for (let lines = 1; lines <= 50; lines++) {
       stream.write("line\n");
-      await sleep(1);
+      await expect.poll(() => capture.received.lines).toBe(lines);
     }
+    expect(sizes).toEqual([1]);
+    open();
     stream.end();
     await capture.finish();
-    expect(most).toBe(1);
-    expect(sizes.reduce((a, b) => a + b)).toBe(50);
-    expect(sizes.length).toBeLessThan(25);
+    expect(sizes).toEqual([1, 49]);
   });
 
   test("reads no more while so much is on its way, and goes on when there is room", async () => {
@@ -88,8 +86,8 @@ describe("a capture", () => {
       stream.end();
     })();
 
-    await sleep(300);
-    expect(capture.received.bytes).toBeGreaterThan(3 * mebibyte);
+    await expect.poll(() => capture.received.bytes).toBeGreaterThan(3 * mebibyte);
+    await sleep(100);
     expect(capture.received.bytes).toBeLessThan(5 * mebibyte);
     open();
     await capture.finish();
@@ -125,9 +123,9 @@ describe("a capture", () => {
     });
     const [stream, { outlet, taken }] = [new PassThrough(), taking()];
     capture.read("stdout", stream, outlet);
-    for (const text of ["a\n", "b\n", "c\n", "d\n"]) {
+    for (const [index, text] of ["a\n", "b\n", "c\n", "d\n"].entries()) {
       stream.write(text);
-      await sleep(20);
+      await expect.poll(() => [capture.received.lines, calls]).toEqual([index + 1, Math.min(index + 1, 2)]);
     }
     stream.end();
     await capture.finish();
