@@ -17,14 +17,20 @@ export function once(option: string): (value: string, before: string | undefined
   };
 }
 
-/** The texts of checkpoints, from files; `-` is standard input. */
+/** The texts of checkpoints, from files; `-` is standard input. They are kept in logs and mails, where lines are indented, end
+ *  in other ways, and stand among empty ones: that is taken off. What the lines say is compared as it is. */
 export async function readCheckpoints(
   files: readonly string[] = [],
   stdin: NodeJS.ReadableStream,
 ): Promise<readonly string[]> {
   const texts = [];
-  for (const file of files) texts.push((await readSmallFile(file, stdin)).toString("utf8"));
+  for (const file of files) texts.push(linesOf((await readSmallFile(file, stdin)).toString("utf8")));
   return texts;
+}
+
+function linesOf(text: string): string {
+  const lines = text.split("\n").map((line) => line.trim());
+  return `${lines.join("\n").trim()}\n`;
 }
 
 /** Verifier keys, each as text or from a file that holds one. */

@@ -136,6 +136,23 @@ describe("a checkpoint that was kept elsewhere", () => {
     );
   });
 
+  test("is read out of a log or a mail, which changed what stands around its lines", async () => {
+    const { ledger, key, verifier } = await signedLedger();
+    const text = readFileSync(await checkpoint({ ledger, key }), "utf8");
+
+    for (const kept of [
+      text.trimEnd(),
+      `\n${text}\n\n`,
+      text.replaceAll("\n", "\r\n"),
+      text.replaceAll(/^(?=.)/gm, "    "),
+    ]) {
+      const done = await call(["verify", ledger, "--from", newFile("kept", kept), "--key", verifier]);
+      expect(done.stdout).toMatch(/\nverdict +OK /);
+      const other = kept.replace(/\b301\b/, "300");
+      expect((await call(["verify", ledger, "--from", newFile("kept", other), "--key", verifier])).code).toBe(1);
+    }
+  });
+
   test("T20 shows that an older copy was put back, or says how old it is", async () => {
     const { ledger, key, verifier } = await signedLedger();
     const older = await checkpoint({ ledger, key });
