@@ -126,7 +126,9 @@ test("the README's backup in cron is tried again", () => {
   const script = "if [ -e once ]; then echo saved; else touch once; exit 3; fi\n";
   writeFileSync(join(SITE, "backup.sh"), `#!/bin/sh\n${script}`, { mode: 0o755 });
 
-  expect(bash(inCron, directory(), { SITE })).toBe("saved\n");
+  const line = inCron?.replace(/^[\d* ]+ {2}/, "");
+  expect(bash(line, directory(), { SITE })).toBe("saved\n");
+  expect(bash(line, directory(), { SITE })).toBe("saved\n"); // the next night
 });
 
 /** A project with a build. */
