@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 /** The process around the command. It ends when all is written and closed, never by `process.exit` (case J14). */
+import { brokenArgument } from "./argument-bytes.js";
+import { escapeJson } from "./escape.js";
 import { exitCodes } from "./exit.js";
 import { runCommandLine } from "./program.js";
 
@@ -22,5 +24,12 @@ process.on("exit", (code) => {
   process.exitCode = exitCodes.undecided;
 });
 
-process.exitCode = await runCommandLine(process.argv.slice(2), process);
+const args = process.argv.slice(2);
+const broken = brokenArgument(args.length);
+process.exitCode = broken === null ? await runCommandLine(args, process) : sayBroken(broken);
 isDone = true;
+
+function sayBroken(argument: string): number {
+  process.stderr.write(`runledger: USAGE: an argument must be UTF-8, found ${escapeJson(JSON.stringify(argument))}\n`);
+  return exitCodes.usage;
+}

@@ -109,7 +109,8 @@ async function end(
   thrown: unknown,
   { verb, asJson }: { readonly verb: string; readonly asJson: boolean },
 ): Promise<number> {
-  let error = thrown instanceof CommanderError ? usageOf(thrown, verb) : thrown;
+  let error =
+    thrown instanceof CommanderError ? usageOf(thrown, verb) : isFolderGone(thrown) ? folderGone(thrown) : thrown;
   try {
     if (!(error instanceof ReaderGone)) await terminal.flush();
   } catch (gone) {
@@ -121,6 +122,18 @@ async function end(
   else if (error instanceof OutputFailed) await say(terminal, asJson, "OUTPUT_FAILED", error.message, {}, undefined);
   else if (exitCode === exitCodes.bug) await sayBug(terminal, error);
   return exitCode;
+}
+
+/** Was it thrown where the working directory was asked for? */
+function isFolderGone(thrown: unknown): boolean {
+  return thrown instanceof Error && (thrown as NodeJS.ErrnoException).syscall === "uv_cwd";
+}
+
+function folderGone(cause: unknown): LedgerError {
+  return new LedgerError("STORE_UNAVAILABLE", "the working directory must be there, found that it is gone", {
+    hint: "change to a folder that is there",
+    cause,
+  });
 }
 
 async function say(

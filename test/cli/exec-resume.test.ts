@@ -74,6 +74,17 @@ describe("exec --resume", () => {
     expect((await storyOf(file, "older")).run).toMatchObject({ status: "running", attempt: "command.1" });
   });
 
+  // A line of a crontab found it first every time, and started nothing any more.
+  test("starts a new one where nothing is left but a run whose item a host has ended", async () => {
+    const file = await left(async (ledger) => {
+      const { fence } = await leave(ledger, "r1", ["echo", "x"], 600_000);
+      await ledger.queue.complete(fence);
+    });
+    expect(await resume(file)).toMatchObject({ code: 3 });
+    expect(await resume(file, "--", "echo", "x")).toMatchObject({ code: 0, stdout: "x\n" });
+    expect((await storyOf(file, "r1")).run.status).toBe("queued");
+  });
+
   test("ends a run that somebody asked to be ended, without its command", async () => {
     const file = await left(async (ledger) => {
       await leave(ledger, "r1", ["touch", "ran"], 1_000);

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
 import { spawn, spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
@@ -192,6 +192,32 @@ describe("the command line", () => {
     expect(done.code).toBe(2);
     expect(done.stderr).toContain("\\u{1b}[2J\\u{202e}");
     expect(done.stderr).not.toMatch(/[\u001b\u202e]/);
+  });
+
+  // Node.js puts U+FFFD for what is not UTF-8: the command ran with another argument, and another file was opened.
+  test.skipIf(process.platform !== "linux")("is refused where an argument is not UTF-8, and runs nothing", () => {
+    const file = newLedgerFile();
+    const script = '"$0" "$1" exec --ledger "$2" -- printf %s "$(printf \'a\\377\')"';
+    const done = spawnSync("bash", ["-c", script, process.execPath, mainFile, file], { encoding: "utf8" });
+    expect([done.status, done.stdout]).toEqual([2, ""]);
+    expect(done.stderr).toContain('runledger: USAGE: an argument must be UTF-8, found "a\ufffd"');
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test.each([
+    ["log", "--ledger", "state.ledger"],
+    ["exec", "--ledger", "state.ledger", "--", "true"],
+    ["exec", "--ledger", newLedgerFile(), "--", "true"],
+  ])("cannot decide in a folder that is gone: %s %s %s", (...args) => {
+    const script = 'rmdir "$PWD" && exec "$@"';
+    const done = spawnSync("sh", ["-c", script, "sh", process.execPath, mainFile, ...args], {
+      cwd: newFolder(),
+      encoding: "utf8",
+    });
+    expect([done.status, done.stdout]).toEqual([3, ""]);
+    expect(done.stderr).toMatch(
+      /^runledger: STORE_UNAVAILABLE: the working directory must be there, found that it is gone$/m,
+    );
   });
 
   test("tells its version", async () => {

@@ -3,7 +3,7 @@
  *  holder started is gone; where one of these cannot be had, the claim is given back and the run stays as it was (row H-06).
  *  Source: decision 0027. */
 import { LedgerError } from "../../index.js";
-import type { Ledger, RunEntry } from "../../index.js";
+import type { Ledger, QueueEntry, RunEntry } from "../../index.js";
 import { listLimitMax } from "../../kernel/limits.js";
 import { isoTime } from "../figures.js";
 import { holderName, isExecRun, readPlan } from "./exec-run.js";
@@ -92,7 +92,13 @@ export async function findAbandoned(ledger: Ledger, command: readonly string[] |
     for (let after: string | null = null; ;) {
       const page = await ledger.runs.list({ status, limit: pageMax, ...(after !== null && { after }) });
       for (const run of page.runs)
-        if (run.owner === null && isExecRun(run) && (await isOf(ledger, run, command))) found.push(run);
+        if (
+          run.owner === null &&
+          isExecRun(run) &&
+          (await isOnQueue(ledger, run)) &&
+          (await isOf(ledger, run, command))
+        )
+          found.push(run);
       if (page.next === null) break;
       after = page.next;
     }
@@ -171,6 +177,15 @@ async function notClaimable(ledger: Ledger, runId: string): Promise<LedgerError>
   return new LedgerError("NOT_READY", `${runId} must be claimable to be resumed, found that ${found}`, {
     details: { runId, status: item?.status ?? null },
   });
+}
+
+/** Those of which the item can be had, now or once a lease has run out. */
+const claimableStatuses: ReadonlySet<string> = new Set<QueueEntry["status"]>(["queued", "claimed", "parked"]);
+
+/** A run whose item somebody ended, and not the run with it, can be claimed by nobody, and must not stand before the others. */
+async function isOnQueue(ledger: Ledger, { runId }: RunEntry): Promise<boolean> {
+  const item = await ledger.queue.get(runId);
+  return item !== null && claimableStatuses.has(item.status);
 }
 
 async function isOf(ledger: Ledger, run: RunEntry, command: readonly string[] | null): Promise<boolean> {
