@@ -53,7 +53,7 @@ export interface QueueItem extends OwnedDocument {
 }
 
 /** What its events say. */
-interface QueueEventData {
+export interface QueueEventData {
   "queue.enqueued": QueueEnqueued;
   "queue.claimed": QueueClaimed;
   "queue.renewed": QueueRenewed;

@@ -49,7 +49,7 @@ export interface Run {
 }
 
 /** What its events say. */
-interface RunEventData {
+export interface RunEventData {
   "run.created": RunCreated;
   "run.started": object;
   "run.cancelRequested": RunCancelRequested;

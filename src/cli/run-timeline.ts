@@ -1,20 +1,9 @@
 /** What the events of a run say, one sentence each, in the order of the journal. */
+import type { QueueEventData } from "../../projections/queue.js";
+import type { RunEventData } from "../../projections/run.js";
 import type { LedgerEvent } from "../index.js";
 import type { ClaimTaken } from "../journal/claim-facts.js";
-import type { AttemptCancelled, AttemptFinished, AttemptStarted } from "../journal/events/attempt.js";
 import type { FenceRefused } from "../journal/events/fence.js";
-import type {
-  QueueCancelRequested,
-  QueueClaimed,
-  QueueClosed,
-  QueueDied,
-  QueueEnqueued,
-  QueueParked,
-  QueueReleased,
-  QueueRequeued,
-  QueueWanted,
-} from "../journal/events/queue.js";
-import type { RunCancelRequested, RunCreated, RunFinished, RunResumePrepared } from "../journal/events/run.js";
 import type { SessionFinished } from "../journal/events/session.js";
 import { escapeText } from "./escape.js";
 import { counted, isoTime, sayDuration } from "./figures.js";
@@ -33,28 +22,9 @@ export interface TimelineStep {
 }
 
 /** What the events hold, by their types. */
-interface StepData {
-  "run.created": RunCreated;
-  "run.started": object;
-  "run.cancelRequested": RunCancelRequested;
-  "run.resumePrepared": RunResumePrepared;
-  "run.finished": RunFinished;
-  "attempt.started": AttemptStarted;
-  "attempt.finished": AttemptFinished;
-  "attempt.cancelled": AttemptCancelled;
+interface StepData extends RunEventData, Omit<QueueEventData, "queue.renewed"> {
   "session.bound": object;
   "session.finished": SessionFinished;
-  "queue.enqueued": QueueEnqueued;
-  "queue.claimed": QueueClaimed;
-  "queue.parked": QueueParked;
-  "queue.requeued": QueueRequeued;
-  "queue.wanted": QueueWanted;
-  "queue.cancelRequested": QueueCancelRequested;
-  "queue.completed": object;
-  "queue.closed": QueueClosed;
-  "queue.released": QueueReleased;
-  "queue.died": QueueDied;
-  "fence.refused": FenceRefused;
 }
 
 /** What a sentence may speak of besides. */

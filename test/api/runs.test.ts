@@ -243,6 +243,8 @@ describeQueues("a run", (start) => {
       code: "FENCED",
       details: { reason: "generation", held: 3, offered: 2 },
     });
+    const seen = { runId: "r1", expectedRevision: before.length };
+    await leavesNothing(ledger, () => ledger.runs.prepareResume(seen), { code: "FENCED" });
 
     expect(await ledger.readStream("run/r1").toArray()).toEqual(before);
     expect(await ledger.runs.get("r1")).toMatchObject({ attempt: "a.2", owner: { holder: "B" } });

@@ -1,21 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { openLedger } from "../../src/index.js";
 import type { Ledger } from "../../src/index.js";
-import { manualClock } from "../../src/testing/manual-clock.js";
 import type { ManualClock } from "../../src/testing/manual-clock.js";
 import { call, jsonLines, newLedgerFile, runledger } from "./command.js";
-
-/** A journal that is ahead of every clock: there "now" is the time of its last event, and nothing depends on the day. */
-const t0 = Date.UTC(2100, 0, 1);
-
-async function queueLedger(fill: (ledger: Ledger, clock: ManualClock) => Promise<unknown>): Promise<string> {
-  const file = newLedgerFile();
-  const clock = manualClock(t0);
-  const ledger = await openLedger(file, { clock });
-  await fill(ledger, clock);
-  await ledger.close();
-  return file;
-}
+import { filledLedger, t0 } from "./storied.js";
 
 /** One item of each status, made a second apart. */
 async function fillEach(ledger: Ledger, clock: ManualClock): Promise<void> {
@@ -37,7 +24,7 @@ async function fillEach(ledger: Ledger, clock: ManualClock): Promise<void> {
 
 describe("queue", () => {
   test("lists what is on the run queue, the oldest first, in a process of its own", async () => {
-    const file = await queueLedger(fillEach);
+    const file = await filledLedger(fillEach);
     const done = await runledger(["queue", "--ledger", file]);
 
     expect(done).toMatchObject({ code: 0, stderr: "" });
@@ -53,7 +40,7 @@ describe("queue", () => {
   });
 
   test("shows each item as JSON with the same keys, and no hash of a token", async () => {
-    const file = await queueLedger(fillEach);
+    const file = await filledLedger(fillEach);
     const done = await call(["queue", "--ledger", file, "--json"]);
     const items = jsonLines(done.stdout);
 
@@ -89,8 +76,8 @@ describe("queue", () => {
     const dies = async (ledger: Ledger): Promise<void> => {
       await ledger.queue.enqueue({ runId: "r1", claim: { holder: "host 1", leaseMs: 5_000 } });
     };
-    const living = await queueLedger(dies);
-    const over = await queueLedger(async (ledger, clock) => {
+    const living = await filledLedger(dies);
+    const over = await filledLedger(async (ledger, clock) => {
       await dies(ledger);
       clock.advance(5_000);
       await ledger.append("note/a", [{ type: "note.taken" }]);
@@ -108,13 +95,13 @@ describe("queue", () => {
   });
 
   test("says of how many takeovers an item is dead only where there is a number", async () => {
-    const file = await queueLedger((ledger) => ledger.queue.enqueue({ runId: "r1", reclaimsMax: 1_000_000 }));
+    const file = await filledLedger((ledger) => ledger.queue.enqueue({ runId: "r1", reclaimsMax: 1_000_000 }));
 
     expect((await call(["queue", "--ledger", file])).stdout).toMatch(/^r1 .* 0 +0$/m);
   });
 
   test("lists one status, and no more than were asked for", async () => {
-    const file = await queueLedger(async ({ queue }) => {
+    const file = await filledLedger(async ({ queue }) => {
       for (const runId of ["a", "b", "c"]) await queue.enqueue({ runId });
     });
     const runs = async (...args: string[]): Promise<unknown[]> =>
@@ -131,7 +118,7 @@ describe("queue", () => {
   });
 
   test("lists more than a page of items", async () => {
-    const file = await queueLedger(async ({ queue }) => {
+    const file = await filledLedger(async ({ queue }) => {
       await Promise.all(Array.from({ length: 1_001 }, (_, number) => queue.enqueue({ runId: `r${number}` })));
     });
     const done = await call(["queue", "--ledger", file, "--limit", "5000"]);
@@ -142,14 +129,14 @@ describe("queue", () => {
   });
 
   test("of a ledger on which nobody queued anything says so, and leaves it as it is", async () => {
-    const file = await queueLedger(async () => {});
+    const file = await filledLedger(async () => {});
     const done = await call(["queue", "--ledger", file]);
 
     expect(done).toMatchObject({ code: 0, stdout: "", stderr: "the run queue has no items\n" });
   });
 
   test("T46 shows the name of a holder as text, and does not obey it", async () => {
-    const file = await queueLedger(({ queue }) =>
+    const file = await filledLedger(({ queue }) =>
       queue.enqueue({ runId: "r1", claim: { holder: "\u202ehost", leaseMs: 60_000 } }),
     );
     for (const form of [[], ["--json"]]) {
@@ -165,7 +152,7 @@ describe("queue", () => {
     [["--status", "released"], "--status must be one of queued, claimed, parked, done, dead"],
     [["--limit", "0"], "--limit must be a whole number from 1"],
   ])("refuses %j", async (args, says) => {
-    const done = await call(["queue", "--ledger", await queueLedger(fillEach), ...args]);
+    const done = await call(["queue", "--ledger", await filledLedger(fillEach), ...args]);
 
     expect(done).toMatchObject({ code: 2, stdout: "" });
     expect(done.stderr).toContain(says);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { holdersOf } from "../../src/cli/holders.js";
+import { durationOf } from "../../src/cli/run-view.js";
 import { openLedger } from "../../src/index.js";
 import { call, jsonLines, newLedgerFile, runledger } from "./command.js";
 import { beginRun, filledLedger, leaseMs, t0, tellStory } from "./storied.js";
@@ -129,6 +130,7 @@ describe("run", () => {
     const [told] = jsonLines((await call(["run", "build-1", "--ledger", file, "--json"])).stdout);
 
     expect(told).toMatchObject({ durationMs: null, attempts: [{ durationMs: 0 }] });
+    expect(durationOf({ startedAt: t0, finishedAt: t0 - 1 })).toBe(0);
   });
 
   test("tells of an item that is on the queue and was never made a run", async () => {

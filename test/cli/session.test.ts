@@ -35,6 +35,17 @@ const output = [
   { ...line("stderr", "é\tand no end"), partial: true },
 ];
 
+const lines = (count: number): readonly SessionRecordInput[] =>
+  Array.from({ length: count }, (_, index) => line("stdout", `line ${index + 1}`));
+
+/** A ledger with a capture of so many lines, of which the entry that begins with one cannot be read. */
+async function withoutEntry(count: number, from: number): Promise<string> {
+  const file = await captured((ledger) => record(ledger, "", lines(count)));
+  const other = `replace(entry, '"from":${from}', '"from":${from + 1}')`;
+  damage(file, `UPDATE entries SET entry = ${other} WHERE entry LIKE '%"from":${from}%'`);
+  return file;
+}
+
 const session = (file: string, ...args: string[]): ReturnType<typeof call> =>
   call(["session", "--ledger", file, ...args]);
 
@@ -109,7 +120,7 @@ describe("session", () => {
   });
 
   test("I01 of 1,000 records with one damaged prints 999, and says which one is not there", async () => {
-    const records = Array.from({ length: 1_000 }, (_, index) => line("stdout", `line ${index + 1}`));
+    const records = lines(1_000);
     const file = await captured((ledger) => record(ledger, "", records));
     damage(file, "UPDATE contents SET bytes = CAST('line 4x0' AS BLOB) WHERE CAST(bytes AS TEXT) = 'line 400'");
     const done = await session(file, "nightly");
@@ -129,12 +140,7 @@ describe("session", () => {
   });
 
   test("I01 says the numbers of all records of an entry that cannot be read, and goes on behind it", async () => {
-    const records = Array.from({ length: 1_000 }, (_, index) => line("stdout", `line ${index + 1}`));
-    const file = await captured((ledger) => record(ledger, "", records));
-    damage(
-      file,
-      `UPDATE entries SET entry = replace(entry, '"from":401', '"from":402') WHERE entry LIKE '%"from":401%'`,
-    );
+    const file = await withoutEntry(1_000, 401);
     const done = await session(file, "nightly");
 
     expect(done.code).toBe(1);
@@ -146,8 +152,8 @@ describe("session", () => {
     damage(file, "UPDATE contents SET bytes = CAST('line x' AS BLOB) WHERE CAST(bytes AS TEXT) = 'line 601'");
     const errors = await session(file, "nightly", "--only", "stderr");
     expect(errors).toMatchObject({ code: 1, stdout: "", stderr: done.stderr });
-    const lines = (await session(file, "nightly", "--only", "stdout")).stderr.split("\n");
-    expect(lines).toEqual([
+    const said = (await session(file, "nightly", "--only", "stdout")).stderr.split("\n");
+    expect(said).toEqual([
       expect.stringMatching(/^records 401 to 600 of nightly are damaged: event /),
       expect.stringMatching(/^record 601 of nightly is damaged: content /),
       "",
@@ -155,12 +161,7 @@ describe("session", () => {
   });
 
   test("I01 says so when the end of a capture cannot be read", async () => {
-    const records = Array.from({ length: 400 }, (_, index) => line("stdout", `line ${index + 1}`));
-    const file = await captured((ledger) => record(ledger, "", records));
-    damage(
-      file,
-      `UPDATE entries SET entry = replace(entry, '"from":201', '"from":202') WHERE entry LIKE '%"from":201%'`,
-    );
+    const file = await withoutEntry(400, 201);
     const done = await session(file, "nightly");
 
     expect(done.code).toBe(1);

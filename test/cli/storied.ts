@@ -9,7 +9,7 @@ import { newLedgerFile } from "./command.js";
 export const t0 = Date.UTC(2100, 0, 1);
 export const leaseMs = 10_000;
 
-/** A ledger that somebody filled. */
+/** A ledger that somebody filled, from `t0` on: there "now" is the time of its last event. */
 export async function filledLedger(fill: (ledger: Ledger, clock: ManualClock) => Promise<unknown>): Promise<string> {
   const file = newLedgerFile();
   const clock = manualClock(t0);

@@ -1,14 +1,18 @@
 /** Journals of claims made event by event, legal or forged with hashes that fit: what somebody writes who owns the file. */
+import { describe, expect, test } from "vitest";
 import { verify } from "../../src/forensic/index.js";
 import type { VerifyReport } from "../../src/forensic/index.js";
 import { arrayRawReader } from "../../src/testing/array-raw-reader.js";
 import type { RawRows } from "../../src/testing/array-raw-reader.js";
 import { RawJournal } from "../../src/testing/raw-journal.js";
 import type { RawEvent } from "../../src/testing/raw-journal.js";
-import { start } from "./journal.js";
+import { codesOf, start } from "./journal.js";
 
 /** The events of one tx, at a time in ms behind the start. */
 export type Tx = readonly [at: number, ...events: readonly RawEvent[]];
+
+/** A journal, and what is found in it: a rule that its last event breaks, or nothing. */
+export type Rule = readonly [says: string, code: string | null, ...txs: readonly Tx[]];
 
 /** How long claims are here when nothing is said. */
 export const leaseMs = 10_000;
@@ -94,4 +98,20 @@ function twisted(row: RawRows["entries"][number]): RawRows["entries"][number] {
 
 function ofClaims({ check }: { readonly check: string }): boolean {
   return check === "claims";
+}
+
+/** Tries that each journal is found to be so. */
+export function describeRules(title: string, rules: readonly Rule[]): void {
+  describe(title, () => {
+    test.each(rules.map(([says, code, ...txs]) => ({ says, code, txs })))("$says: $code", async ({ code, txs }) => {
+      const journal = journalOf(txs);
+      const report = await verifyClaims(journal.rows);
+
+      const last = journal.next - 1;
+      const found = report.findings.filter(ofClaims);
+      expect(codesOf({ ...report, findings: found })).toEqual(code === null ? [] : [`${code}#${last}`]);
+      if (code === null) expect(report).toMatchObject({ verdict: "OK", exitCode: 0 });
+      else expect(report).toMatchObject({ verdict: "TAMPERED", exitCode: 1, firstBad: last });
+    });
+  });
 }

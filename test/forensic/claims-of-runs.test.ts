@@ -1,22 +1,7 @@
 /** T61: what is written to a run and to its captures while the claim of its queue item is live, and what closes an item. Each
  *  rule with a journal that breaks it, forged to the last hash, and its legal neighbour. */
-import { describe, expect, test } from "vitest";
-import {
-  claim,
-  claimed,
-  enqueued,
-  journalOf,
-  leaseMs,
-  one,
-  parked,
-  queued,
-  under,
-  verifyClaims,
-} from "./claim-journal.js";
-import type { Tx } from "./claim-journal.js";
-import { codesOf } from "./journal.js";
-
-type Rule = readonly [says: string, code: string | null, ...txs: readonly Tx[]];
+import { claim, claimed, describeRules, enqueued, leaseMs, one, parked, queued, under } from "./claim-journal.js";
+import type { Rule, Tx } from "./claim-journal.js";
 
 const created = { stream: "run/r1", type: "run.created", data: { definition: null } };
 const started = { stream: "run/r1", type: "run.started", data: {} };
@@ -66,15 +51,4 @@ const rules: readonly Rule[] = [
   ["a late park of what was closed", "E_CLAIM", ...one, [leaseMs, closed], [leaseMs, parked("r1", 1)]],
 ];
 
-describe("T61", () => {
-  test.each(rules.map(([says, code, ...txs]) => ({ says, code, txs })))("$says: $code", async ({ code, txs }) => {
-    const journal = journalOf(txs);
-    const report = await verifyClaims(journal.rows);
-
-    const last = journal.next - 1;
-    const found = report.findings.filter(({ check }) => check === "claims");
-    expect(codesOf({ ...report, findings: found })).toEqual(code === null ? [] : [`${code}#${last}`]);
-    if (code === null) expect(report).toMatchObject({ verdict: "OK", exitCode: 0 });
-    else expect(report).toMatchObject({ verdict: "TAMPERED", exitCode: 1, firstBad: last });
-  });
-});
+describeRules("T61", rules);

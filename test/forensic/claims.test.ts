@@ -6,6 +6,7 @@ import { leaseMsMax } from "../../src/kernel/limits.js";
 import {
   claim,
   claimed,
+  describeRules,
   enqueued,
   hour,
   journalOf,
@@ -19,10 +20,8 @@ import {
   under,
   verifyClaims,
 } from "./claim-journal.js";
-import type { Tx } from "./claim-journal.js";
+import type { Rule, Tx } from "./claim-journal.js";
 import { codesOf, edit, start, verifyRows } from "./journal.js";
-
-type Rule = readonly [says: string, code: string | null, ...txs: readonly Tx[]];
 
 const restored = {
   stream: "journal/main",
@@ -298,18 +297,7 @@ const rules: readonly Rule[] = [
   ],
 ];
 
-describe("T61", () => {
-  test.each(rules.map(([says, code, ...txs]) => ({ says, code, txs })))("$says: $code", async ({ code, txs }) => {
-    const journal = journalOf(txs);
-    const report = await verifyClaims(journal.rows);
-
-    const last = journal.next - 1;
-    const found = report.findings.filter(({ check }) => check === "claims");
-    expect(codesOf({ ...report, findings: found })).toEqual(code === null ? [] : [`${code}#${last}`]);
-    if (code === null) expect(report).toMatchObject({ verdict: "OK", exitCode: 0 });
-    else expect(report).toMatchObject({ verdict: "TAMPERED", exitCode: 1, firstBad: last });
-  });
-});
+describeRules("T61", rules);
 
 test("T61 an event of a tx that is not under its one fence is found once", async () => {
   const { rows } = journalOf([...one, [5, fenced, noted, noted, fenced, noted]]);

@@ -101,14 +101,10 @@ describe("a signal to exec", () => {
 });
 
 describe("a start that is in flight", () => {
-  /** Holds `exec` right before it starts its gate: the maker of its pipes waits. */
-  function heldUp(): {
-    readonly folder: string;
-    readonly env: Record<string, string>;
-    reached: Promise<void>;
-    go(): void;
-  } {
+  /** An `exec` whose command waits behind its gate, for the attempt cannot be written before it is let go of. */
+  async function inFlight(file: string, ...args: readonly string[]) {
     const folder = newFolder();
+    // The maker of its pipes waits until the ledger is locked.
     const mkfifo = join(folder, "mkfifo");
     const real = '/bin/mkfifo "$@" 2>/dev/null || exec /usr/bin/mkfifo "$@"';
     writeFileSync(
@@ -116,12 +112,16 @@ describe("a start that is in flight", () => {
       `#!/bin/sh\necho > ${folder}/here\nwhile [ ! -e ${folder}/go ]; do sleep 0.01; done\n${real}\n`,
     );
     chmodSync(mkfifo, 0o755);
-    return {
-      folder,
+    const child = exec(["--ledger", file, ...args, "--", "sh", "-c", "echo x >> ran"], {
+      cwd: folder,
       env: { PATH: `${folder}:${process.env["PATH"]}` },
-      reached: waitForFile(join(folder, "here")),
-      go: () => writeFileSync(join(folder, "go"), ""),
-    };
+    });
+    await waitForFile(join(folder, "here"));
+    const lock = new Database(file);
+    lock.exec("BEGIN IMMEDIATE");
+    writeFileSync(join(folder, "go"), "");
+    await waitFor(() => gateOf(child.pid) !== null);
+    return { child, ran: join(folder, "ran"), gate: gateOf(child.pid)!, letGo: () => void lock.close() };
   }
 
   /** The gate of a process: its child that waits. */
@@ -141,24 +141,14 @@ describe("a start that is in flight", () => {
 
   test("H-07 a drain that arrives meanwhile: the command is not run, and a later resume runs it once", async () => {
     const file = newLedgerFile();
-    const held = heldUp();
-    const child = exec(["--ledger", file, "--run", "r1", "--", "sh", "-c", "echo x >> ran"], {
-      cwd: held.folder,
-      env: held.env,
-    });
-    await held.reached;
-    const lock = new Database(file);
-    lock.exec("BEGIN IMMEDIATE");
-    held.go();
-    await waitFor(() => gateOf(child.pid) !== null);
+    const { child, ran, letGo } = await inFlight(file, "--run", "r1");
     await sleep(100);
     child.kill("SIGTERM");
     await sleep(100);
-    lock.exec("ROLLBACK");
-    lock.close();
+    letGo();
 
     expect(await child.finished).toMatchObject({ code: 143, stdout: "" });
-    expect(existsSync(join(held.folder, "ran"))).toBe(false);
+    expect(existsSync(ran)).toBe(false);
     expect(await storyOf(file)).toMatchObject({
       run: { status: "running", attempt: null },
       attempts: [{ status: "cancelled", reason: "drained", exit: null }],
@@ -166,33 +156,22 @@ describe("a start that is in flight", () => {
     });
 
     expect(await exec(["--ledger", file, "--run", "r1", "--resume"]).finished).toMatchObject({ code: 0 });
-    expect(linesOf(join(held.folder, "ran"))).toEqual(["x"]);
+    expect(linesOf(ran)).toEqual(["x"]);
     await expectInOrder(file);
   });
 
   test("of an exec that is killed meanwhile never runs the command", async () => {
     const file = newLedgerFile();
-    const held = heldUp();
-    const child = exec(["--ledger", file, "--lease", "300", "--", "sh", "-c", "echo x >> ran"], {
-      cwd: held.folder,
-      env: held.env,
-    });
-    await held.reached;
-    const lock = new Database(file);
-    lock.exec("BEGIN IMMEDIATE");
-    held.go();
-    await waitFor(() => gateOf(child.pid) !== null);
-    const gate = gateOf(child.pid)!;
+    const { child, ran, gate, letGo } = await inFlight(file, "--lease", "300");
     child.kill("SIGKILL");
     await child.finished;
-    lock.exec("ROLLBACK");
-    lock.close();
+    letGo();
 
     await waitFor(() => table.get(gate) === null || table.get(gate)!.dead);
-    expect(existsSync(join(held.folder, "ran"))).toBe(false);
+    expect(existsSync(ran)).toBe(false);
     await waitFor(async () => (await storyOf(file)).run.owner === null);
     expect(await exec(["--ledger", file, "--resume", "--lease", "30000"]).finished).toMatchObject({ code: 0 });
-    expect(linesOf(join(held.folder, "ran"))).toEqual(["x"]);
+    expect(linesOf(ran)).toEqual(["x"]);
   });
 });
 

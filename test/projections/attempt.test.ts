@@ -57,6 +57,18 @@ describe("an attempt", () => {
     );
   });
 
+  test("G13 lasts no time below zero in a journal whose own time goes back, which no ledger writes", async () => {
+    const history = [
+      { stream: "run/r1", type: "run.created", data: { definition: null } },
+      { stream: "run/r1", type: "attempt.started", data: attempt },
+      { stream: "run/r1", type: "attempt.cancelled", data: { attemptId: "a.1", reason: "no use" } },
+    ];
+    const forged = recordHistory(history, events).map((event, index) => ({ ...event, at: start - index }));
+    const found = (await replay([attempts], forged)).projection(attempts);
+
+    expect(found.get("r1/a.1")).toMatchObject({ status: "cancelled", startedAt: start - 1, durationMs: 0 });
+  });
+
   test.each<[string, object, Partial<Attempt>]>([
     [
       "attempt.finished",

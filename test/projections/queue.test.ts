@@ -10,6 +10,8 @@ import { queueEvents, queueStream } from "../../src/journal/events/queue.js";
 import { describeProjection } from "../../src/testing/index.js";
 import { recordHistory } from "../../src/testing/history.js";
 import type { HistoryEvent } from "../../src/testing/history.js";
+import { runSteps } from "./run-histories.js";
+import type { Step } from "./run-histories.js";
 
 const start = Date.UTC(2026, 0, 1);
 const tokenHash = "ab".repeat(32);
@@ -21,8 +23,6 @@ interface Run {
   generation: number;
   expiresAt: number | null;
 }
-
-type Step = { readonly run: string; readonly pick: number; readonly waitMs: number; readonly more: number };
 
 /** A history of such steps: at each of them one of the things that can happen to its run happens. */
 function historyOf(steps: readonly Step[]): readonly HistoryEvent[] {
@@ -114,13 +114,7 @@ function historyOf(steps: readonly Step[]): readonly HistoryEvent[] {
   return history;
 }
 
-const step: fc.Arbitrary<Step> = fc.record({
-  run: fc.constantFrom("r1", "r2", "r3"),
-  pick: fc.nat(20),
-  waitMs: fc.constantFrom(0, 1, 500, 5_000),
-  more: fc.nat(2_000),
-});
-const histories = fc.array(step, { maxLength: 60 }).map(historyOf);
+const histories = runSteps.map(historyOf);
 
 describeProjection("the run queue", { projection: queue, events: [queueEvents], histories }, { describe, test });
 

@@ -10,7 +10,8 @@ interface Run {
   readonly numbers: Map<string, number>;
 }
 
-type Step = { readonly run: string; readonly pick: number; readonly waitMs: number; readonly more: number };
+/** A step of a history: at it one of the things that can happen to its run happens. */
+export type Step = { readonly run: string; readonly pick: number; readonly waitMs: number; readonly more: number };
 
 const processes = [undefined, { host: "h", boot: "b", pid: 7, startedAt: "12" }];
 const exits = [undefined, { code: 0 }, { code: 255 }, { signal: "SIGKILL" }];
@@ -100,11 +101,14 @@ function historyOf(steps: readonly Step[]): readonly HistoryEvent[] {
   return history;
 }
 
-const step: fc.Arbitrary<Step> = fc.record({
-  run: fc.constantFrom("r1", "r2", "r3"),
-  pick: fc.nat(20),
-  waitMs: fc.constantFrom(0, 1, 500, 5_000),
-  more: fc.nat(2_000),
-});
+export const runSteps: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.record({
+    run: fc.constantFrom("r1", "r2", "r3"),
+    pick: fc.nat(20),
+    waitMs: fc.constantFrom(0, 1, 500, 5_000),
+    more: fc.nat(2_000),
+  }),
+  { maxLength: 60 },
+);
 
-export const runHistories: fc.Arbitrary<readonly HistoryEvent[]> = fc.array(step, { maxLength: 60 }).map(historyOf);
+export const runHistories: fc.Arbitrary<readonly HistoryEvent[]> = runSteps.map(historyOf);

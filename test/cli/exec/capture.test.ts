@@ -26,6 +26,18 @@ function gate(): { readonly passed: Promise<void>; readonly open: () => void } {
   return { passed, open };
 }
 
+/** An outlet that takes nothing before it is opened. */
+function waiting(): { readonly outlet: Outlet; readonly open: () => void } {
+  const { passed, open } = gate();
+  const stream = new Writable({
+    async write(_chunk, _encoding, done) {
+      await passed;
+      done();
+    },
+  });
+  return { outlet: new Outlet(stream), open };
+}
+
 describe("a capture", () => {
   test("records both outputs in the order in which they are read, in batches that say where they begin", async () => {
     const batches: [number, readonly OutputRecord[]][] = [];
@@ -95,16 +107,10 @@ describe("a capture", () => {
   });
 
   test("reads no more while the reader of the output is behind", async () => {
-    const { passed, open } = gate();
-    const slow = new Writable({
-      async write(_chunk, _encoding, done) {
-        await passed;
-        done();
-      },
-    });
+    const { outlet, open } = waiting();
     const capture = new Capture(async () => {});
     const stream = new PassThrough();
-    capture.read("stdout", stream, new Outlet(slow));
+    capture.read("stdout", stream, outlet);
     stream.write("one\n");
     await sleep(20);
     stream.end("two\n");
@@ -150,16 +156,10 @@ describe("a capture", () => {
   });
 
   test("reads what has come before it leaves, however slow the reader of the output is", async () => {
-    const { passed, open } = gate();
-    const slow = new Writable({
-      async write(_chunk, _encoding, done) {
-        await passed;
-        done();
-      },
-    });
+    const { outlet, open } = waiting();
     const capture = new Capture(async () => {});
     const stream = new PassThrough();
-    capture.read("stdout", stream, new Outlet(slow));
+    capture.read("stdout", stream, outlet);
     stream.write("one\n");
     await sleep(20);
     stream.write("two\n");
