@@ -10,11 +10,14 @@ import { runs } from "../../projections/run.js";
 import type { Run } from "../../projections/run.js";
 import { sessionCaptures } from "../../projections/session-capture.js";
 import type { SessionCapture } from "../../projections/session-capture.js";
+import { LedgerError } from "../index.js";
 import type { Ledger, LedgerEvent, ReadStreamOptions, RunOwner } from "../index.js";
 import { fenceStream } from "../journal/events/fence.js";
 import { queueStream } from "../journal/events/queue.js";
 import { runStream } from "../journal/events/run.js";
 import { sessionStream } from "../journal/events/session.js";
+import { readCommand } from "./exec/exec-run.js";
+import type { RecordedCommand } from "./exec/exec-run.js";
 import { holdersOf } from "./holders.js";
 import type { Holder } from "./holders.js";
 import { missingStream } from "./lookalike.js";
@@ -26,6 +29,8 @@ import type { TimelineStep } from "./run-timeline.js";
 /** A run with what became of it. A run that is on the queue alone has no `run`, one that never was there no `item`. */
 export interface RunHistory {
   readonly run: Run | null;
+  /** What `exec` ran; null for a run that it did not make, and where that cannot be read any more. */
+  readonly command: RecordedCommand | null;
   readonly item: QueueItem | null;
   /** Who has a live claim now. */
   readonly owner: RunOwner | null;
@@ -60,8 +65,10 @@ export async function readRunHistory(ledger: Ledger, runId: string): Promise<Run
   const now = await nowOf(ledger);
   const item = folded.projection(queue).get(runId);
   const holders = holdersOf(onQueue, now);
+  const run = folded.projection(runs).get(runId);
   return {
-    run: folded.projection(runs).get(runId),
+    run,
+    command: run === null ? null : await commandOf(ledger, run),
     item,
     owner: ownerOf(item?.claim ?? null, now),
     holders,
@@ -84,6 +91,16 @@ async function readUpTo(
   const events: LedgerEvent[] = [];
   for await (const event of ledger.readStream(stream, options)) if (event.position <= last) events.push(event);
   return events;
+}
+
+/** Whatever became of its content: the rest of the history is there. */
+async function commandOf(ledger: Ledger, run: Run): Promise<RecordedCommand | null> {
+  try {
+    return await readCommand(ledger, run);
+  } catch (error) {
+    if (error instanceof LedgerError) return null;
+    throw error;
+  }
 }
 
 async function capturesOf(ledger: Ledger, runId: string): Promise<readonly SessionCapture[]> {

@@ -23,17 +23,20 @@ export function anchorLines(
   const { to, unanchored, at, signatures } = anchored;
   if (signed !== null) add("signed", `to #${signed.size - 1} by ${signed.by}`, signed.size);
   if (anchor === null || to === null || at === null) {
-    add("anchored", `no checkpoint from outside: ${counted(unanchored, "event")} rest on this file alone`, unanchored);
+    add("anchored", `no checkpoint from outside: ${resting(unanchored, "event")}`, unanchored);
     return lines;
   }
   const unchecked = signatures === "unchecked" ? ", its signature not checked for want of a key" : "";
-  const later =
-    unanchored === 0 ? "nothing came later" : `${counted(unanchored, "later event")} rest on this file alone`;
+  const later = unanchored === 0 ? "nothing came later" : resting(unanchored, "later event");
   add("anchored", `to #${to} by checkpoint given with --from${unchecked}; ${later}`, anchor.size);
   const behind = headAt > at ? `, the head ${duration(headAt - at)} later` : "";
   const age = now === null ? "" : now >= headAt ? `, ${duration(now - headAt)} ago` : ", ahead of this host's clock";
   add("age", `#${to} is of ${new Date(at).toISOString()}${unanchored === 0 ? "" : behind}${age}`, anchor.size);
   return lines;
+}
+
+function resting(count: number, noun: string): string {
+  return `${counted(count, noun)} ${count === 1 ? "rests" : "rest"} on this file alone`;
 }
 
 const units = [

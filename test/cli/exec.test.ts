@@ -1,9 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { lineBytesMax } from "../../src/cli/exec/line-cutter.js";
+import { openLedger } from "../../src/index.js";
 import { call, finish, jsonLines, mainFile, newFolder, newLedgerFile, runledger, start } from "./command.js";
 import { expectInOrder, outputOf, recordsOf, storyOf, waitForFile, writing } from "./exec-fixture.js";
 
@@ -242,6 +243,21 @@ describe("exec", () => {
       captures: [{ status: "complete", open: true, events: 1 }],
     });
     await expectInOrder(file);
+  });
+
+  test("is told by `run` with its command, as a shell would take it, and its folder, until they are erased", async () => {
+    const [file, folder] = [newLedgerFile(), newFolder()];
+    await runledger(["exec", "--ledger", file, "--run", "r1", ...script("echo 'a\u001b'")], { cwd: folder });
+    const told = async (...more: string[]) => (await call(["run", "r1", "--ledger", file, ...more])).stdout;
+
+    expect(await told()).toContain(
+      `\ncommand     sh -c 'echo '\\''a\\u{1b}'\\'''\nfolder      ${realpathSync(folder)}\n`,
+    );
+    expect(jsonLines(await told("--json"))).toMatchObject([{ command: ["sh", "-c", "echo 'a\u001b'"] }]);
+    const ledger = await openLedger(file);
+    await ledger.erase([(await ledger.runs.get("r1"))!.input!.$content], { reason: "a secret in it" });
+    await ledger.close();
+    expect(jsonLines(await told("--json"))).toMatchObject([{ command: null, folder: null, status: "completed" }]);
   });
 
   test("keeps the arguments out of what cannot be erased", async () => {

@@ -100,8 +100,8 @@ describe("run", () => {
       ],
     });
     expect(Object.keys(told!).join(" ")).toBe(
-      "run status title definition parent revision createdAt startedAt finishedAt durationMs exit reason cancel owner queue " +
-        "holders attempts captures timeline",
+      "run status title definition command folder parent revision createdAt startedAt finishedAt durationMs exit " +
+        "reason cancel owner queue holders attempts captures timeline",
     );
     const [step] = told!["timeline"] as object[];
     expect(step).toEqual({ position: 2, at: t0, type: "run.created", actor: null, says: "created" });

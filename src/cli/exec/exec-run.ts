@@ -11,10 +11,14 @@ import { reclaimsMaxMax } from "../../kernel/limits.js";
 import { generateRunId } from "../../kernel/run-id.js";
 import { queueStream } from "../../journal/events/queue.js";
 
-/** What is to be run, and how often. */
-export interface CommandPlan {
+/** What is to be run, and where. */
+export interface RecordedCommand {
   readonly command: readonly string[];
   readonly cwd: string;
+}
+
+/** The same, and how often. */
+export interface CommandPlan extends RecordedCommand {
   /** How often it is tried again when it fails. */
   readonly retries: number;
   readonly leaseMs: number;
@@ -80,13 +84,21 @@ export async function readPlan(ledger: Ledger, run: RunEntry): Promise<CommandPl
   if (!isExecRun(run) || run.input === null || run.definition === null) return null;
   const definition = await ledger.definitions.get(run.definition.digest);
   if (definition === null) return null;
-  const input = (await ledger.content(run.input)).json();
+  const recorded = await readCommand(ledger, run);
   const snapshot = (await ledger.content(definition.snapshot)).json();
-  const { command, cwd } = membersOf(input);
   const { tool: madeBy, retries, leaseMs } = membersOf(snapshot);
-  const isPlan = madeBy === tool && isTexts(command) && command.length > 0 && typeof cwd === "string";
-  if (!isPlan || typeof retries !== "number" || typeof leaseMs !== "number") return null;
-  return { command, cwd, retries, leaseMs };
+  if (recorded === null || madeBy !== tool || typeof retries !== "number" || typeof leaseMs !== "number") return null;
+  return { ...recorded, retries, leaseMs };
+}
+
+/** The command of a run that `exec` made, and its folder; null for another run. `CONTENT_ERASED`, as with contents. */
+export async function readCommand(
+  ledger: Ledger,
+  run: Pick<RunEntry, "definition" | "input">,
+): Promise<RecordedCommand | null> {
+  if (!isExecRun(run) || run.input === null) return null;
+  const { command, cwd } = membersOf((await ledger.content(run.input)).json());
+  return isTexts(command) && command.length > 0 && typeof cwd === "string" ? { command, cwd } : null;
 }
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {

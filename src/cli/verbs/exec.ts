@@ -46,11 +46,12 @@ leads a process group and session of its own. Beside that, the ledger has a run,
 output line by line; read them with \`runledger run\` and \`runledger session\`. The arguments are recorded: give secrets by
 the environment.
 
-Signals are passed on. SIGTERM ends the command (SIGKILL after 5 s) and leaves the run for \`exec --resume\`; so does the death
-of exec itself, once its claim has run out (--lease). --resume ends what is left of the command first, and starts it again.
-A --run that is over or has an owner is refused; without --run it takes the oldest run of exec that nobody owns (with a
-command: of that command). With a command it starts a run when there is none: a line of a crontab can always have it.
---retries and --lease are those that the run was made with, unless they are given.
+Signals are passed on; a run that Ctrl-C, SIGHUP or SIGQUIT ended has failed, and is not tried again. SIGTERM ends the command
+(SIGKILL after 5 s) and leaves the run for \`exec --resume\`; so does the death of exec itself, once its claim has run out
+(--lease). --resume ends what is left of the command first, and starts it again. A --run that is over or has an owner is
+refused; without --run it takes the oldest run of exec that nobody owns (with a command: of that command). With a command it
+starts a run when there is none: a line of a crontab can always have it. --retries and --lease are those that the run was
+made with, unless they are given.
 
 Exit codes beside the command's own:
   127  the command was not found       126  it cannot be executed
@@ -67,6 +68,7 @@ export function addExec(program: Command, line: CommandLine): void {
   program
     .command("exec")
     .description("run a command under the ledger: claimed, captured, resumable")
+    .usage("[options] -- <command...>")
     .argument("[command...]", "the command and its arguments, behind --")
     .option(...ledgerOption)
     .option(

@@ -6,19 +6,21 @@ import { parseRunId } from "../../kernel/names.js";
 import { checked, jsonOption, ledgerOption } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
 import { Columns } from "../columns.js";
-import { escapeText } from "../escape.js";
+import { escapeSentence, escapeText } from "../escape.js";
 import { grouped, isoTime, sayDuration } from "../figures.js";
 import type { Holder } from "../holders.js";
 import { ledgerFile, withLedger } from "../open.js";
 import { readRunHistory } from "../run-history.js";
 import type { RunHistory } from "../run-history.js";
 import { durationOf, sayExit, sayOwner } from "../run-view.js";
+import { shellWord } from "../shell-words.js";
 import type { Terminal } from "../terminal.js";
 
 const moreHelp = `
 It tells how the run stands and who owns it, who held it under which generation and until when, its attempts, what was
 captured of them, and the timeline: what happened, in the order of the journal, with what was refused to holders that had lost
-their claim. Renewals of a claim are counted and not listed. Times are UTC, in JSON ms since 1970.
+their claim. Of a run of exec it tells the command, unless that was erased. BYTES are those of the records, without the ends of
+lines. Renewals of a claim are counted and not listed. Times are UTC, in JSON ms since 1970.
 It ends with 3 when the ledger does not know the run.
 
 Examples:
@@ -43,12 +45,15 @@ export function addRun(program: Command, line: CommandLine): void {
     });
 }
 
-function historyObject(runId: string, { run, item, owner, holders, attempts, captures, timeline }: RunHistory): object {
+function historyObject(runId: string, history: RunHistory): object {
+  const { run, command, item, owner, holders, attempts, captures, timeline } = history;
   return {
     run: runId,
     status: run?.status ?? null,
     title: run?.title ?? null,
     definition: run?.definition ?? null,
+    command: command?.command ?? null,
+    folder: command?.cwd ?? null,
     parent: run?.parent ?? null,
     revision: run?.revision ?? null,
     createdAt: run?.createdAt ?? null,
@@ -116,12 +121,14 @@ async function table(
   await new Columns(terminal, headings).put(rows);
 }
 
-function fieldsOf(runId: string, { run, item, owner }: RunHistory): readonly (readonly [string, string])[] {
+function fieldsOf(runId: string, { run, command, item, owner }: RunHistory): readonly (readonly [string, string])[] {
   const fields: (readonly [string, string | null])[] = [
     ["run", escapeText(runId)],
     ["status", run === null ? `not created; on the queue as ${item?.status}` : run.status],
     ["title", run?.title == null ? null : escapeText(run.title)],
     ["definition", run?.definition == null ? null : escapeText(run.definition.name)],
+    ["command", command === null ? null : escapeSentence(command.command.map(shellWord).join(" "))],
+    ["folder", command === null ? null : escapeText(command.cwd)],
     ["parent", run?.parent == null ? null : escapeText(run.parent)],
     ["created", run === null ? null : isoTime(run.createdAt)],
     ["started", run?.startedAt == null ? null : isoTime(run.startedAt)],

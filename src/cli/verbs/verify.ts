@@ -13,6 +13,7 @@ import { UsageError } from "../exit.js";
 import { grouped } from "../figures.js";
 import { collect, readCheckpoints, readVerifierKeys } from "../outside.js";
 import { ledgerFile, withRawReader } from "../open.js";
+import { shellWord } from "../shell-words.js";
 import type { Style, Terminal } from "../terminal.js";
 
 interface VerifyVerbOptions extends CommonOptions, DefineOptions {
@@ -98,16 +99,11 @@ async function check(line: CommandLine, argument: string | undefined, options: V
   );
   terminal.endProgress();
   // Whoever named the ledger here must name it there too.
-  const named = (argument ?? options.ledger) === undefined ? "" : ` --ledger ${quoted(file)}`;
+  const named = (argument ?? options.ledger) === undefined ? "" : ` --ledger ${shellWord(file)}`;
   const report = { ...verified, next: verified.next.map((command) => `${command}${named}`) };
   if (options.json) await terminal.json(report);
   else for (const text of formatReport(report).trimEnd().split("\n")) await terminal.line(coloured(terminal, text));
   line.exitCode = exitCodeOfReport(report);
-}
-
-/** A path as a shell reads it. */
-function quoted(path: string): string {
-  return /^[A-Za-z0-9_./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 /** Nothing checked is never in order, whatever the report says (case J04). */
