@@ -199,6 +199,21 @@ describe("exec", () => {
     }
   });
 
+  test.each([
+    ["with control characters", "\u001b[31m\t\n\u007f", "\u{fffd}[31m\u{fffd}\u{fffd}\u{fffd}"],
+    ["that is long, with a character at its limit", `${"a".repeat(79)}😀`, `${"a".repeat(79)}\u{fffd}`],
+  ])("runs a program whose name is one %s, and shows it so that nobody obeys it", async (_, name, title) => {
+    const [file, folder] = [newLedgerFile(), newFolder()];
+    writeFileSync(join(folder, name), "#!/bin/sh\necho ran\n", { mode: 0o755 });
+    const done = await runledger(["exec", "--ledger", file, "--", `./${name}`], { cwd: folder });
+    expect(done).toMatchObject({ code: 0, stdout: "ran\n" });
+    expect((await storyOf(file)).run).toMatchObject({ status: "completed", title });
+
+    const gone = await runledger(["exec", "--ledger", file, "--", `${name}\u202e`]);
+    expect(gone.code).toBe(127);
+    expect(gone.stderr.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202e]/u);
+  });
+
   test("goes on when the reader of its output goes away, and so does what the ledger records", async () => {
     const [file, folder] = [newLedgerFile(), newFolder()];
     const child = start(

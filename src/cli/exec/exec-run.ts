@@ -43,7 +43,7 @@ const nameUnitsMax = 80;
 /** Makes a run and claims it, in one commit. `ALREADY_EXISTS`: its id is in use. */
 export async function createRun(ledger: Ledger, plan: CommandPlan, runId?: string): Promise<OwnedRun> {
   const { command, cwd, retries, leaseMs } = plan;
-  const program = basename(command[0] ?? "").slice(0, nameUnitsMax);
+  const program = titleOf(command);
   const name = `${namePrefix}${program.replaceAll(/[^A-Za-z0-9_.-]/g, "-")}`;
   const snapshot = { tool, program, retries, leaseMs };
   const id = runId ?? generateRunId(name, Date.now(), randomBytes(4));
@@ -67,6 +67,14 @@ export async function createRun(ledger: Ledger, plan: CommandPlan, runId?: strin
   const { incarnation, generation } = results[2]!; // it was enqueued with a claim
   const fence = { key: queueStream(id), incarnation, generation, token };
   return { ...plan, runId: id, fence, since, isStarted: false, attempts: 0, failures: 0 };
+}
+
+/** The program's name as facts may have it: a file may be called anything. */
+function titleOf([name = ""]: readonly string[]): string {
+  return basename(name)
+    .slice(0, nameUnitsMax)
+    .toWellFormed()
+    .replaceAll(/\p{Cc}/gu, "\u{fffd}");
 }
 
 /** By which name this process claims. */
