@@ -67,9 +67,7 @@ export class Writer {
       if (isNew) await whenFree(path, "creating", busyTimeoutMs, () => createSchema(connection, faults));
       // Once more on the connection that will write, before it changes anything.
       await whenFree(path, "opening", busyTimeoutMs, () => checkShape(connection, path));
-      await whenFree(path, "opening", busyTimeoutMs, () => this.enterWal(connection));
-      // The first read in WAL mode opens the sidecars, or makes them.
-      await whenFree(path, "opening", busyTimeoutMs, () => pragma(connection, "schema_version"));
+      await this.openLog(connection);
       guard.rememberSidecars();
       const open: OpenWriter = {
         connection,
@@ -88,6 +86,16 @@ export class Writer {
       connection.close();
       throw storeError(cause, path, "opening");
     }
+  }
+
+  private async openLog(connection: Connection): Promise<void> {
+    const { path, busyTimeoutMs } = this.options;
+    do {
+      await whenFree(path, "opening", busyTimeoutMs, () => this.enterWal(connection));
+      // The first read in WAL mode opens the sidecars, or makes them; nobody can take them away from then on.
+      await whenFree(path, "opening", busyTimeoutMs, () => pragma(connection, "schema_version"));
+      // Before it somebody else who closed the ledger last may have left WAL mode.
+    } while (pragma(connection, "journal_mode") !== "wal");
   }
 
   private enterWal(connection: Connection): void {
