@@ -26,7 +26,9 @@ export function findProgram(name: string, { env, cwd }: { readonly env: Env; rea
   if (obstacle !== null)
     return { type: "missing", exit: 126, sentence: `the command ${shown} cannot be executed: ${obstacle}` };
   const where = name.includes("/") ? "there is no such file" : "it is in no folder of PATH";
-  return { type: "missing", exit: 127, sentence: `the command ${shown} was not found: ${where}` };
+  // Who gives a whole line as one word expects a shell.
+  const line = /\s/.test(name) ? "; a line for a shell goes to one, as in sh -c 'one && two'" : "";
+  return { type: "missing", exit: 127, sentence: `the command ${shown} was not found: ${where}${line}` };
 }
 
 function inPath(name: string, env: Env, cwd: string): readonly string[] {

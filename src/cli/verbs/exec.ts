@@ -42,9 +42,9 @@ const retriesMax = 1_000;
 const moreHelp = `
 The command runs as it would without runledger: its environment, folder and standard input are yours, its output streams to
 yours (by pipes, so that it sees no terminal), and its exit code is the answer (128 and the signal's number for a signal). It
-leads a process group and session of its own. Beside that, the ledger has a run, an attempt each time it is started, and its
-output line by line; read them with \`runledger run\` and \`runledger session\`. The arguments are recorded: give secrets by
-the environment.
+leads a process group and session of its own. There is no shell around it: pipes and && need sh -c '…'. Beside that, the ledger
+has a run, an attempt each time it is started, and its output line by line; read them with \`runledger run\` and
+\`runledger session\`. The arguments are recorded: give secrets by the environment.
 
 Signals are passed on; a run that Ctrl-C, SIGHUP or SIGQUIT ended has failed, and is not tried again. SIGTERM ends the command
 (SIGKILL after 5 s) and leaves the run for \`exec --resume\`; so does the death of exec itself, once its claim has run out

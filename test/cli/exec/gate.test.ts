@@ -152,4 +152,12 @@ describe("the look-up of a command", () => {
     expect(find("two/tool/x")).toMatchObject({ exit: 127 });
     expect(find("")).toMatchObject({ exit: 127 });
   });
+
+  test("tells who gives a line for a shell as one word that there is none", () => {
+    const find = (name: string): unknown => findProgram(name, { env: {}, cwd: newFolder() });
+    const sentence = expect.stringMatching(/was not found: .*; a line for a shell goes to one, as in sh -c/) as unknown;
+    expect(find("npm run build && npm test")).toMatchObject({ exit: 127, sentence });
+    expect(find("./build.sh --all")).toMatchObject({ exit: 127, sentence });
+    expect(find("./build.sh")).toMatchObject({ sentence: expect.not.stringContaining("shell") as unknown });
+  });
 });
