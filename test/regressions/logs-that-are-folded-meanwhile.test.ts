@@ -17,7 +17,7 @@ test("a ledger that is folded by its last user while it is being opened is opene
 
   expect(folds).toBe(4);
   const transaction = await store.begin();
-  transaction.rollback();
+  await transaction.rollback();
   expect(await store.health()).toMatchObject({ scrubOwed: false });
   await store.close();
 });
