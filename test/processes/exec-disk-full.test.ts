@@ -7,13 +7,13 @@ interface Said {
   readonly code: number;
   readonly bytes: number;
   readonly stderr: string;
-  readonly run: object;
+  readonly run: object | null;
   readonly captures: readonly object[];
   readonly verdict: string;
   readonly findings: number;
 }
 
-function onFullDisk(end: "frees" | "stays"): Said {
+function onFullDisk(end: "frees" | "stays" | "before"): Said {
   const program = fileURLToPath(new URL("../children/exec-disk-full.mjs", import.meta.url));
   const asRoot = process.getuid?.() === 0 ? [] : ["--map-root-user"];
   const child = spawnSync("unshare", ["--mount", ...asRoot, process.execPath, program, newFolder(), end], {
@@ -41,4 +41,12 @@ describe("a disk that is full while output is captured", () => {
     expect(said.captures).toMatchObject([{ status: "recording" }]);
     expect([said.verdict, said.findings]).toEqual(["OK", 0]);
   });
+});
+
+test("a disk that is full before the command is on record refuses it, and runs nothing", () => {
+  const said = onFullDisk("before");
+  expect([said.code, said.bytes]).toEqual([1, 0]);
+  expect(said.stderr).toMatch(/^runledger: STORE_FULL: /);
+  expect([said.run, said.captures]).toEqual([null, []]);
+  expect([said.verdict, said.findings]).toEqual(["OK", 0]);
 });
