@@ -43,6 +43,7 @@ describe("a line cutter", () => {
   });
 
   test("cuts at 64 KiB, and not one byte earlier", () => {
+    expect(lineBytesMax).toBe(65_536);
     const shape = (text: string): unknown => cut([text]).map(({ bytes, partial }) => [bytes, partial]);
     expect(shape(`${"a".repeat(lineBytesMax)}\nb\n`)).toEqual([
       [lineBytesMax, false],
