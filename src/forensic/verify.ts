@@ -248,7 +248,10 @@ class Verification {
   private join(ranges: RangePass): Promise<boolean> {
     return ranges.run({
       state: this.state,
-      check: (rows) => this.check(rows),
+      check: async (rows) => {
+        await this.check(rows);
+        this.progress("entries", this.checked, this.size);
+      },
       onJoined: (entries) => {
         this.checked += entries;
         this.progress("entries", this.checked, this.size);

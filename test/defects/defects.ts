@@ -152,7 +152,7 @@ const ofTheQueue: readonly Omit<Defect, "id">[] = [
   },
   {
     says: "an item is taken over once more than it may be",
-    file: "src/commands/queue.js",
+    file: "src/commands/queue-order.js",
     find: "reclaims >= reclaimsMax",
     put: "reclaims > reclaimsMax",
     killedBy: "simulation: order",
@@ -167,13 +167,13 @@ const ofTheQueue: readonly Omit<Defect, "id">[] = [
   {
     says: "what expired is never taken over",
     file: "src/commands/queue.js",
-    find: "const candidates = itemsOf([ready, affine, due, expired, further]);",
-    put: "const candidates = itemsOf([ready, affine, due]);",
+    find: "? itemsOf([ready, affine, due, expired, further])",
+    put: "? itemsOf([ready, affine, due])",
     killedBy: "simulation: starved",
   },
   {
     says: "the last comes first",
-    file: "src/commands/queue.js",
+    file: "src/commands/queue-order.js",
     find: ": ranks < 0;",
     put: ": ranks > 0;",
     killedBy: "simulation: order",
@@ -187,7 +187,7 @@ const ofTheQueue: readonly Omit<Defect, "id">[] = [
   },
   {
     says: "affinity counts for nothing",
-    file: "src/commands/queue.js",
+    file: "src/commands/queue-order.js",
     find: "rank - affinityMs : rank",
     put: "rank : rank",
     killedBy: lockstep,
