@@ -1,16 +1,10 @@
 /** Captures lines in calls of several sizes, and kills itself at the k-th call of the fault seam; says what was acknowledged.
  *  With k = 0 it ends by itself, and prints every step that it passed. usage: capturer.mjs PATH K */
-import { writeSync } from "node:fs";
 import { openLedger } from "../../dist/src/index.js";
+import { killAt, say } from "./kill-at.mjs";
 
-const [path, killAt] = process.argv.slice(2);
-let calls = 0;
-const faults = (step, moment) => {
-  calls++;
-  if (killAt === "0") writeSync(1, `${JSON.stringify({ step, moment })}\n`);
-  if (calls === Number(killAt)) process.kill(process.pid, "SIGKILL");
-};
-const say = (value) => writeSync(1, `${JSON.stringify(value)}\n`);
+const [path, k] = process.argv.slice(2);
+const faults = killAt(k);
 
 const ledger = await openLedger(path, { testing: { faults } });
 const { revision } = await ledger.runs.create({ runId: "r1" });

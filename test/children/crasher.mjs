@@ -1,16 +1,10 @@
 /** Runs a small workload and kills itself at the k-th call of the fault seam; says what was acknowledged on stdout.
  *  With k = 0 it ends by itself and prints every step that it passed. usage: crasher.mjs PATH K */
-import { writeSync } from "node:fs";
 import { content, openLedger } from "../../dist/src/index.js";
+import { killAt, say } from "./kill-at.mjs";
 
-const [path, killAt] = process.argv.slice(2);
-let calls = 0;
-const faults = (step, moment) => {
-  calls++;
-  if (killAt === "0") writeSync(1, `${JSON.stringify({ step, moment })}\n`);
-  if (calls === Number(killAt)) process.kill(process.pid, "SIGKILL");
-};
-const say = (value) => writeSync(1, `${JSON.stringify(value)}\n`);
+const [path, k] = process.argv.slice(2);
+const faults = killAt(k);
 
 const ledger = await openLedger(path, { testing: { faults } });
 let key = 0;

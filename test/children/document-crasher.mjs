@@ -1,17 +1,11 @@
 /** Writes entries and documents, one transaction each, and kills itself at the k-th call of the fault seam; says which of them
  *  were acknowledged. With k = 0 it ends by itself and prints every step that it passed. usage: document-crasher.mjs PATH K */
-import { writeSync } from "node:fs";
 import { openSqliteStore } from "../../dist/src/store/sqlite/store.js";
 import { append } from "../../dist/src/testing/store-histories.js";
+import { killAt, say } from "./kill-at.mjs";
 
-const [path, killAt] = process.argv.slice(2);
-let calls = 0;
-const say = (value) => writeSync(1, `${JSON.stringify(value)}\n`);
-const faults = (step, moment) => {
-  calls++;
-  if (killAt === "0") say({ step, moment });
-  if (calls === Number(killAt)) process.kill(process.pid, "SIGKILL");
-};
+const [path, k] = process.argv.slice(2);
+const faults = killAt(k);
 const row = (version, indexes) => ({
   name: "thing",
   version,
