@@ -44,7 +44,8 @@ export async function startGated({ path, command, cwd, env }: GatedOptions): Pro
       cwd,
       env: { ...env },
       detached: true,
-      stdio: ["inherit", stdout?.end ?? "pipe", stderr?.end ?? "pipe", "pipe"],
+      // What the shell has to say of itself, of a locale that is not there for one, is not the command's to say.
+      stdio: ["inherit", stdout?.end ?? "pipe", "ignore", "pipe", stderr?.end ?? "pipe"],
     });
     const ended = exitOf(child);
     await started(child);
@@ -54,7 +55,7 @@ export async function startGated({ path, command, cwd, env }: GatedOptions): Pro
     return {
       pid: child.pid!, // it has started
       stdout: stdout?.output ?? child.stdout!,
-      stderr: stderr?.output ?? child.stderr!,
+      stderr: stderr?.output ?? (child.stdio[4] as Readable), // a pipe too
       ended,
       open: () => void gate.end("go\n"),
       close: () => void gate.destroy(),
@@ -75,10 +76,12 @@ const shell =
     .map((file) => ({ file, options: ["--norc", "-p"] }))
     .find(({ file }) => existsSync(file)) ?? ({ file: "/bin/sh", options: [] } as const);
 
-/** What a shell sets for itself and its caller did not have is taken away again (but for bash's SHLVL, which is 0 then). */
+/** What a shell sets for itself and its caller did not have is taken away again (but for bash's SHLVL, which is 0 then). `TMOUT`
+ *  would end the waiting. */
 function scriptFor(env: Env): string {
   const own = ["PWD", "OLDPWD"].filter((name) => env[name] === undefined);
-  return `read -r runledger_gate <&3 || exit 125; exec 3<&-; unset ${["runledger_gate", ...own].join(" ")}; exec "$@"`;
+  const unset = ["runledger_gate", ...own].join(" ");
+  return `TMOUT=0 read -r runledger_gate <&3 || exit 125; exec 3<&- 2>&4 4>&-; unset ${unset}; exec "$@"`;
 }
 
 function started(child: ChildProcess): Promise<void> {

@@ -48,6 +48,23 @@ describe("a command behind a gate", () => {
     expect(existsSync(join(folder, "ran"))).toBe(false);
   });
 
+  // Bash lets `read` wait for so many seconds, and speaks of a locale that it does not have: both were the command's, to whoever
+  // read what became of it.
+  test("waits as long as it takes, and hears nothing of what the shell says, whatever the environment has", async () => {
+    const odd = { ...env, TMOUT: "1", LC_ALL: "xx_YY.UTF-8", BASH_COMPAT: "99" };
+    const script =
+      'echo "$TMOUT $LC_ALL" >&2; for fd in 3 4; do (eval ": <&$fd") 2>/dev/null && echo "$fd is open"; done; :';
+    const command = await gated(["sh", "-c", script], { env: odd });
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+
+    command.open();
+
+    const [stdout, stderr] = [textOf(command.stdout), textOf(command.stderr)];
+    expect(await command.ended).toEqual({ code: 0 });
+    expect(await stderr).toBe("1 xx_YY.UTF-8\n");
+    expect(await stdout).toBe("");
+  });
+
   test("is the process that was shown before, with the same start, and leads a group and session of its own", async () => {
     const table = openProcessTable()!;
     const command = await gated(["sh", "-c", "echo $$; exec cat /proc/$$/stat"]);
