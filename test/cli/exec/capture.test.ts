@@ -112,7 +112,7 @@ describe("a capture", () => {
     const stream = new PassThrough();
     capture.read("stdout", stream, outlet);
     stream.write("one\n");
-    await sleep(20);
+    await expect.poll(() => capture.received.lines).toBe(1);
     stream.end("two\n");
     await sleep(50);
     expect(capture.received.lines).toBe(1);
@@ -161,7 +161,7 @@ describe("a capture", () => {
     const stream = new PassThrough();
     capture.read("stdout", stream, outlet);
     stream.write("one\n");
-    await sleep(20);
+    await expect.poll(() => capture.received.lines).toBe(1);
     stream.write("two\n");
     const finished = capture.finish(20);
     await sleep(100);

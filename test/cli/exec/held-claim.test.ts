@@ -43,11 +43,11 @@ describe("a claim that is held", () => {
   });
 
   test("survives a store that does not answer for a while, and not one that does not for a whole lease", async () => {
-    const once = claimOf(200, failing("STORE_BUSY"), renewed);
+    const once = claimOf(1_000, failing("STORE_BUSY"), renewed);
     await expect.poll(once.renewals).toBeGreaterThan(2);
     expect(once.said).toEqual([]);
 
-    const always = claimOf(80, failing("STORE_BUSY"));
+    const always = claimOf(800, failing("STORE_BUSY"));
     await expect.poll(() => always.said).toEqual(["lost: STORE_BUSY"]);
     expect(always.renewals()).toBeGreaterThan(1);
   });
