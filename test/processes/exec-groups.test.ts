@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { stateOfGroup } from "../../src/cli/exec/process-group.js";
 import { openProcessTable } from "../../src/cli/exec/process-table.js";
-import { finish, newFolder, newLedgerFile, start } from "../cli/command.js";
+import { finish, newFolder, newLedgerFile, runledger, start } from "../cli/command.js";
 import { expectInOrder, storyOf, waitFor, waitForFile } from "../cli/exec-fixture.js";
 
 // `timeout` makes a group of its own, so that neither TERM nor the end of an abandoned group reached what it runs, and a resume
@@ -36,3 +36,17 @@ test.each([
     await expectInOrder(file);
   },
 );
+
+// A shell that was killed left what it had started beside the next attempt, which started it again.
+test("what a failed attempt left behind is gone before the command is tried again", { timeout: 60_000 }, async () => {
+  const [file, folder] = [newLedgerFile(), newFolder()];
+  const script = `
+    if [ -e left ]; then grep ^State "/proc/$(cat left)/status" 2> /dev/null | grep -v zombie; exit 0; fi
+    timeout 60 sleep 60 > /dev/null 2>&1 & echo $! > left; kill -KILL $$`;
+
+  const done = await runledger(["exec", "--ledger", file, "--retries", "1", "--", "sh", "-c", script], { cwd: folder });
+
+  expect(done).toMatchObject({ code: 0, stdout: "" });
+  const { attempts } = await storyOf(file);
+  expect(attempts.map(({ status }) => status)).toEqual(["failed", "completed"]);
+});

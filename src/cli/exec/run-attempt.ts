@@ -38,6 +38,8 @@ export interface AttemptRun extends AttemptEnd {
   readonly recorded: Counted;
   /** Why not all of it was recorded. */
   readonly captureFailure: Error | null;
+  /** Ends what the command left behind, for it to be tried again. `NOT_READY`: that cannot be ended. */
+  endRest(): Promise<void>;
 }
 
 /** Runs the program at `path` once. What it throws was thrown before the command ran. */
@@ -54,9 +56,12 @@ export async function runAttempt(path: string, around: Surroundings): Promise<At
   }
   const capture = new Capture((from, records) => record.append(attemptId, from, records));
   const counts = () => ({ received: capture.received, recorded: capture.recorded, captureFailure: capture.failure });
+  const endRest = async () => {
+    if (identity !== null) requireGone(await endGroup(identity, table));
+  };
   if (stop.why() !== null) {
     await leave(command);
-    return { attemptId, exit: null, durationMs: 0, capture: endOf(null), stopped: stop.why(), ...counts() };
+    return { attemptId, exit: null, durationMs: 0, capture: endOf(null), stopped: stop.why(), ...counts(), endRest };
   }
   signals.passTo({ pid: command.pid, kill: () => killCommand(command, identity, table) });
   capture.read("stdout", command.stdout, outlets.stdout);
@@ -72,7 +77,7 @@ export async function runAttempt(path: string, around: Surroundings): Promise<At
   const open = await capture.finish();
   if (stop.why() !== null) await gone.then(requireGone);
   signals.passTo(null);
-  return { attemptId, exit, durationMs, capture: endOf(capture.failure, open), stopped, ...counts() };
+  return { attemptId, exit, durationMs, capture: endOf(capture.failure, open), stopped, ...counts(), endRest };
 }
 
 /** The command will not run. */

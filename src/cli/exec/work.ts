@@ -57,6 +57,8 @@ async function workOn(around: Surroundings, tally: Tally): Promise<Worked> {
     const ending = endingOf(exit, stopped, asked, isLastTry);
     const isDrained = ending.type === "drained" && asked?.type === "drained";
     const exitCode = isDrained ? exitCodeOfSignal(asked.signal) : exitCodeOfExit(exit);
+    // While the attempt is open: one that cannot be ended is what the next holder looks for.
+    if (ending.type === "tryAgain") await started.endRest();
     try {
       await record.end(started, ending);
     } catch (error) {
