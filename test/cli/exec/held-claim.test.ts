@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { HeldClaim } from "../../../src/cli/exec/held-claim.js";
 import { LedgerError } from "../../../src/index.js";
 import type { Fence, Ledger } from "../../../src/index.js";
@@ -8,6 +8,7 @@ const fence: Fence = { key: "queue/r1", incarnation: 1, generation: 1, token: "0
 const held: HeldClaim[] = [];
 afterEach(() => {
   for (const claim of held.splice(0)) claim.stop();
+  vi.useRealTimers();
 });
 
 /** A claim of a ledger that answers renewals so, one after the other, the last answer again and again. */
@@ -30,8 +31,14 @@ const failing = (code: string) => () => Promise.reject(new LedgerError(code, cod
 
 describe("a claim that is held", () => {
   test("is renewed at half its lease, again and again", async () => {
-    const { claim, said, renewals } = claimOf(80, renewed);
-    await expect.poll(renewals).toBeGreaterThan(3);
+    vi.useFakeTimers();
+    const { claim, said, renewals } = claimOf(30_000, renewed);
+    for (let count = 1; count <= 5; count++) {
+      await vi.advanceTimersByTimeAsync(14_999);
+      expect(renewals()).toBe(count - 1);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(renewals()).toBe(count);
+    }
     expect([claim.isHeld, said]).toEqual([true, []]);
   });
 
