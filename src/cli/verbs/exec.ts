@@ -46,7 +46,8 @@ leads a process group and session of its own. There is no shell around it: pipes
 has a run, an attempt each time it is started, and its output line by line; read them with \`runledger run\` and
 \`runledger session\`. The arguments are recorded: give secrets by the environment.
 
-Signals are passed on; a run that Ctrl-C, SIGHUP or SIGQUIT ended has failed, and is not tried again. SIGTERM ends the command
+Signals are passed on, SIGHUP under nohup too: setsid is what keeps a command beyond its terminal. A run that Ctrl-C, SIGHUP or
+SIGQUIT ended has failed, and is not tried again. SIGTERM ends the command
 (SIGKILL after 5 s) and leaves the run for \`exec --resume\`; so does the death of exec itself, once its claim has run out
 (--lease). --resume ends what is left of the command first, and starts it again. A --run that is over or has an owner is
 refused; without --run it takes the oldest run of exec that nobody owns (with a command: of that command). With a command it
