@@ -1,9 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { stateOfGroup } from "../../src/cli/exec/process-group.js";
 import { openProcessTable } from "../../src/cli/exec/process-table.js";
-import { finish, newFolder, newLedgerFile, runledger, start } from "../cli/command.js";
+import { finish, mainFile, newFolder, newLedgerFile, runledger, start } from "../cli/command.js";
 import { expectInOrder, storyOf, waitFor, waitForFile } from "../cli/exec-fixture.js";
 
 // `timeout` makes a group of its own, so that neither TERM nor the end of an abandoned group reached what it runs, and a resume
@@ -50,3 +51,19 @@ test("what a failed attempt left behind is gone before the command is tried agai
   const { attempts } = await storyOf(file);
   expect(attempts.map(({ status }) => status)).toEqual(["failed", "completed"]);
 });
+
+// In a sandbox without it exec ended before it began anything, as a bug.
+test.skipIf(spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "none", "/proc/sys"]).status !== 0)(
+  "where the system does not say which start of the machine it is, a command runs, and a sentence says what cannot be done",
+  () => {
+    const file = newLedgerFile();
+    const exec = ["exec", "--ledger", file, "--retries", "1", "--", "sh", "-c", "echo x; exit 3"];
+    const hidden = 'mount -t tmpfs none /proc/sys && exec "$@"';
+    const args = ["-rm", "sh", "-c", hidden, "sh", process.execPath, mainFile, ...exec];
+    const done = spawnSync("unshare", args, { encoding: "utf8" });
+    expect([done.status, done.stdout]).toEqual([3, "x\nx\n"]);
+    expect(done.stderr).toMatch(
+      /^note: this system does not say when a process was started; a run that is left cannot be/,
+    );
+  },
+);

@@ -27,11 +27,21 @@ export interface ProcessTable {
 
 /** The table of this machine; null where there is no way to know when a process was started. */
 export function openProcessTable(platform: NodeJS.Platform = process.platform): ProcessTable | null {
-  if (platform === "linux") return linuxTable();
-  return platform === "darwin" ? psTable(readBootOfDarwin()) : null;
+  if (platform !== "linux" && platform !== "darwin") return null;
+  const isLinux = platform === "linux";
+  let boot: string;
+  try {
+    boot = isLinux ? readFileSync(bootFileOfLinux, "utf8").trim() : readBootOfDarwin();
+  } catch {
+    // A sandbox that shows nothing of the machine.
+    return null;
+  }
+  return isLinux ? linuxTable(boot) : psTable(boot);
 }
 
-function linuxTable(): ProcessTable {
+const bootFileOfLinux = "/proc/sys/kernel/random/boot_id";
+
+function linuxTable(boot: string): ProcessTable {
   const get = (pid: number): TableRow | null => {
     try {
       return parseStat(readFileSync(`/proc/${pid}/stat`, "utf8"));
@@ -43,7 +53,7 @@ function linuxTable(): ProcessTable {
   };
   return {
     host: hostname(),
-    boot: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(),
+    boot,
     get,
     members: (pid) =>
       readdirSync("/proc")
