@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { stateOfGroup } from "../../src/cli/exec/process-group.js";
@@ -65,5 +66,25 @@ test.skipIf(spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "none", "/proc/
     expect(done.stderr).toMatch(
       /^note: this system does not say when a process was started; a run that is left cannot be/,
     );
+  },
+);
+
+// It waited for the reader of its output for good, deaf to every signal, and kept the run.
+test(
+  "an exec whose output nobody takes any more lets go of its run when it hears SIGTERM",
+  { timeout: 60_000 },
+  async () => {
+    const file = newLedgerFile();
+    const exec = start(["exec", "--ledger", file, "--", "yes"]);
+    const ended = once(exec, "exit");
+    await waitFor(
+      async () => existsSync(file) && ((await storyOf(file).catch(() => null))?.captures[0]?.events ?? 0) > 0,
+    );
+    exec.kill("SIGTERM");
+    await waitFor(async () => (await storyOf(file)).run.owner === null);
+    expect(await storyOf(file)).toMatchObject({ attempts: [{ status: "cancelled", reason: "drained" }] });
+    const again = setInterval(() => exec.kill("SIGTERM"), 100);
+    await ended;
+    clearInterval(again);
   },
 );

@@ -1,6 +1,7 @@
 /** Where the command's output goes on to: what this process was given as standard output or error.
  *  Invariants: bytes go out as they came and in that order; a reader that is slow is waited for, and nothing else of this process
- *  waits with it; one that went away ends the output and nothing more. */
+ *  waits with it; one that went away ends the output and nothing more, and once the command is to end so does one that takes
+ *  nothing any more. */
 import { fstatSync, write } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -14,6 +15,9 @@ export class Outlet {
   private readonly stream: OutletStream;
   private lastByte = lineFeed;
   private problem: NodeJS.ErrnoException | null = null;
+  private patienceMs: number | null = null;
+  private timer: NodeJS.Timeout | undefined;
+  private taken: (() => void) | null = null;
 
   constructor(stream: OutletStream) {
     this.stream = stream;
@@ -38,18 +42,47 @@ export class Outlet {
     return here.dev === there.dev && here.ino === there.ino;
   }
 
+  /** Did its reader take nothing any more? What was written last may still be on its way to it. */
+  get isStuck(): boolean {
+    return this.problem?.code === stuckCode;
+  }
+
   /** Waits until the bytes were taken, or nobody takes any more. Called again when that has happened. */
   async write(bytes: Uint8Array): Promise<void> {
     if (this.problem !== null) return;
     this.lastByte = bytes.at(-1) ?? this.lastByte;
-    try {
-      const { isTTY, fd } = this.stream;
-      // Node.js writes to a terminal at once, and while it is stopped (Ctrl-S) the whole process would be.
-      if (isTTY === true && fd !== undefined) await writeAll(fd, bytes);
-      else await this.send(bytes);
-    } catch (error) {
-      this.problem = error as NodeJS.ErrnoException;
-    }
+    await new Promise<void>((resolve) => {
+      this.taken = resolve;
+      this.beginToWait();
+      this.pass(bytes).then(resolve, (error: unknown) => {
+        this.problem ??= error as NodeJS.ErrnoException;
+        resolve();
+      });
+    });
+    clearTimeout(this.timer);
+    this.taken = null;
+  }
+
+  /** From now on a reader that takes nothing for so long is waited for no more. */
+  hurry(patienceMs: number): void {
+    this.patienceMs = patienceMs;
+    if (this.taken !== null) this.beginToWait();
+  }
+
+  private beginToWait(): void {
+    if (this.patienceMs === null) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.problem ??= Object.assign(new Error("its reader took nothing any more"), { code: stuckCode });
+      this.taken?.();
+    }, this.patienceMs);
+  }
+
+  private async pass(bytes: Uint8Array): Promise<void> {
+    const { isTTY, fd } = this.stream;
+    // Node.js writes to a terminal at once, and while it is stopped (Ctrl-S) the whole process would be.
+    if (isTTY === true && fd !== undefined) await writeAll(fd, bytes);
+    else await this.send(bytes);
   }
 
   private send(bytes: Uint8Array): Promise<void> {
@@ -58,6 +91,8 @@ export class Outlet {
     });
   }
 }
+
+const stuckCode = "ETIMEDOUT";
 
 /** `ERR_STREAM_DESTROYED`: said by a stream that has said it before. */
 const goneCodes: ReadonlySet<string> = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "EIO"]);

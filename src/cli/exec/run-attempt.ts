@@ -31,6 +31,9 @@ export interface Surroundings {
   readonly outlets: { readonly stdout: Outlet; readonly stderr: Outlet };
 }
 
+/** How long a reader that takes nothing is waited for once the command is to end. */
+const readerMs = 2_000;
+
 export interface AttemptRun extends AttemptEnd {
   /** Why it was ended, if it did not end by itself. */
   readonly stopped: StopReason | null;
@@ -69,6 +72,7 @@ export async function runAttempt(path: string, around: Surroundings): Promise<At
   const since = performance.now();
   command.open();
   const gone = stop.asked.then(() => endCommand(command, identity, table));
+  void stop.asked.then(() => Object.values(outlets).forEach((outlet) => outlet.hurry(readerMs)));
   // What it throws is thrown where it is awaited; until then it is not unheard.
   gone.catch(() => {});
   const exit = await command.ended;

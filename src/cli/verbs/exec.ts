@@ -146,6 +146,8 @@ async function runIn(ledger: Ledger, wish: Wish): Promise<number> {
     // What is said now begins a line of its own.
     const { stdout: output, stderr: errors } = outlets;
     if (errors.isInLine || (output.isInLine && output.isSameAs(errors))) await terminal.say("");
+    // All is on record, and what is left to say may find no reader either: the next signal ends the process.
+    if (outlets.stdout.isStuck || outlets.stderr.isStuck) signals.close();
     for (const [name, outlet] of Object.entries(outlets))
       if (outlet.failure !== null) await terminal.say(`note: ${name} could not be passed on: ${outlet.failure}`);
     await summarise(terminal, options, owned.runId, worked, record.head);

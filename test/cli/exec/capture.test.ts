@@ -213,4 +213,18 @@ describe("an outlet", () => {
     await outlet.write(Buffer.from("a"));
     expect(outlet.failure).toBe("no room");
   });
+
+  test("whose reader takes nothing is waited for, and no more once it is in a hurry", async () => {
+    const outlet = new Outlet(new Writable({ write: () => {} }));
+    let isDone = false;
+    const written = outlet.write(Buffer.from("a")).then(() => (isDone = true));
+    await sleep(50);
+    expect([isDone, outlet.isStuck]).toEqual([false, false]);
+
+    outlet.hurry(20);
+
+    await written;
+    await outlet.write(Buffer.from("b"));
+    expect([outlet.isStuck, outlet.failure]).toEqual([true, "its reader took nothing any more"]);
+  });
 });
