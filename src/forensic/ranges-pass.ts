@@ -73,6 +73,8 @@ export class RangePass {
     const stopped = new Promise<never>((_, reject) => {
       signal?.addEventListener("abort", () => reject(stoppedBy(signal)), { once: true, signal: ended.signal });
     });
+    // Nobody waits for it while rows are looked at here: then the loop asks the signal.
+    stopped.catch(() => {});
     try {
       while (this.position < size) {
         if (signal?.aborted === true) throw stoppedBy(signal);
