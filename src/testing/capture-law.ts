@@ -61,7 +61,10 @@ const call: fc.Arbitrary<CaptureCall> = fc.constantFrom(...captures).chain((name
 );
 
 /** Histories of calls, good and bad. */
-export const captureCalls: fc.Arbitrary<readonly CaptureCall[]> = fc.array(call, { maxLength: 30 });
+export const captureCalls: fc.Arbitrary<readonly CaptureCall[]> = fc.array(call, {
+  maxLength: 30,
+  size: "max",
+});
 
 /** Sends the calls to a ledger that has no captures yet, and holds its answers and what it keeps against the model. */
 export async function checkCaptures(ledger: Ledger, calls: readonly CaptureCall[]): Promise<void> {

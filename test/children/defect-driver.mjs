@@ -71,12 +71,13 @@ function judgeBy(family, title) {
   }
 }
 
-/** One run after the other until something is seen. A run that crashes shows nothing; another one may. */
+/** One run after the other until something is seen. A run that crashes, or waits for what never comes, shows nothing; another
+ *  one may. */
 async function firstOf(judge) {
   const crashes = [];
   for (let run = 0; run < tries; run++) {
     try {
-      const seen = await judge(seed + run);
+      const seen = await orNothingLeft(judge(seed + run));
       if (seen !== null) return seen;
     } catch (error) {
       crashes.push(error);
@@ -84,6 +85,20 @@ async function firstOf(judge) {
   }
   if (crashes.length > 0) throw crashes[0];
   return null;
+}
+
+/** What was judged, or an error when nothing is left to do that could bring it about. */
+async function orNothingLeft(judged) {
+  let hear;
+  const nothingLeft = new Promise((_, reject) => {
+    hear = () => reject(new Error("it waits for what never comes"));
+    process.once("beforeExit", hear);
+  });
+  try {
+    return await Promise.race([judged, nothingLeft]);
+  } finally {
+    process.off("beforeExit", hear);
+  }
 }
 
 /** The law of that title, of those that are declared. */
