@@ -5,6 +5,18 @@ import type { Ledger, Store } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { open } from "./fixture.js";
 
+/** Batches are cut by the watch of the host; it stands still until one is written, so that no busy machine splits it. */
+const watch = {
+  own: performance.now,
+  hold(): void {
+    const stood = performance.now();
+    performance.now = () => stood;
+  },
+  letGo(): void {
+    performance.now = this.own;
+  },
+};
+
 type Moment = "before append" | "before commit" | "after commit";
 
 /** A memory store whose n-th commit goes wrong. */
@@ -27,12 +39,16 @@ function failingStore(
     location: inner.location,
     readOnly: false,
     async begin() {
-      if (gone) throw new LedgerError("STORE_UNAVAILABLE", "the store must answer, found nobody");
+      if (gone) {
+        watch.letGo();
+        throw new LedgerError("STORE_UNAVAILABLE", "the store must answer, found nobody");
+      }
       const transaction = await inner.begin();
       const append = transaction.append.bind(transaction);
       const commit = transaction.commit.bind(transaction);
       return Object.assign(transaction, {
         append: async (...rows: Parameters<typeof append>) => {
+          watch.letGo();
           fail("before append");
           await append(...rows);
         },
@@ -63,7 +79,9 @@ function appendOne(ledger: Ledger): Promise<unknown> {
   return ledger.append("a/1", [{ type: "a.b", data: { n: 1 } }]);
 }
 
+/** One batch. */
 async function appendThree(ledger: Ledger): Promise<PromiseSettledResult<{ readonly position: number }>[]> {
+  watch.hold();
   return Promise.allSettled([
     ledger.append("a/1", [{ type: "a.b", data: { n: 1 } }]),
     ledger.append("a/1", [{ type: "a.b", data: { n: 2 } }], { expected: 99 }),
