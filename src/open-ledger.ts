@@ -75,6 +75,8 @@ export async function openLedger(location: string | Store, options: LedgerOption
   const create = expectAtLeast !== null && expectAtLeast.size > 0 ? false : (options.create ?? true);
   const store = ownsStore ? await openStore(location, { ...options, create }, busyTimeoutMs, onEvent) : location;
   try {
+    if (store.clock !== null && options.clock !== undefined && options.testing === undefined)
+      throw invalid("options.clock", "none, for the store has one (tests give `testing` beside it)", options.clock);
     const engine = await Engine.start({
       store,
       ownsStore,
@@ -88,7 +90,7 @@ export async function openLedger(location: string | Store, options: LedgerOption
       builds: options.builds ?? "blocking",
       cacheDocuments: options.cacheDocuments ?? cacheDocumentsDefault,
       commands,
-      clock: withTimers(options.clock ?? systemClock),
+      clock: withTimers(options.clock ?? store.clock ?? systemClock),
       acceptClockStep: options.acceptClockStep ?? false,
       dedupe: options.dedupe ?? true,
       busyTimeoutMs,

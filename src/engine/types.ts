@@ -46,7 +46,8 @@ export interface LedgerOptions {
   readonly strict?: boolean;
   /** Store equal contents of 1 KiB or more once. Default true. */
   readonly dedupe?: boolean;
-  /** The source of time; default: the store's. */
+  /** The source of time; default: the store's where it has one (PostgreSQL), else that of the host. Where the store has one,
+   *  another is refused unless `testing` is given: hosts would disagree. */
   readonly clock?: Clock;
   /** Accept a step of the clock of more than 366 days past the head. Default false (`CLOCK_UNSURE`). */
   readonly acceptClockStep?: boolean;

@@ -4,6 +4,7 @@
  *  everything in one transaction becomes visible and durable together or not at all. Source: design section 5. */
 
 import type { Claim } from "../kernel/claim.js";
+import type { Clock } from "../kernel/clock.js";
 import type { DocumentReads, DocumentWrites } from "./documents.js";
 import type { RawReader } from "./raw-reader.js";
 
@@ -171,6 +172,10 @@ export interface Store {
   readonly kind: string;
   readonly location: string;
   readonly readOnly: boolean;
+  /** The time by which all who write to it agree; null: that of the host, which has the store to itself. */
+  readonly clock: Clock | null;
+  /** Is each read a round trip to another machine? Then many keys are read at once, before the lock is asked for. */
+  readonly remote: boolean;
   /** Takes the write lock, waiting for it at most the busy timeout without blocking the event loop.
    *  Errors of `begin`, `append` and `commit` carry what the engine must know in their code: `STORE_BUSY` (lock not had, or
    *  a serialisation failure: decide again), `STORE_UNAVAILABLE` (no answer to be had now), anything else (failed for good). */

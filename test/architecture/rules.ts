@@ -38,7 +38,7 @@ const zones = {
   // Trusts nothing that writes: neither the engine nor a store.
   forensic: ["kernel", "journal", "projections"],
   // The entry points of the package are the only places that choose a store.
-  index: [...core, "store/memory", "store/sqlite"],
+  index: [...core, "store/memory", "store/sqlite", "store/postgres"],
   postgres: [...core, "index", "store", "store/postgres"],
   cli: [...core, "index"],
   // Everything but the command line.

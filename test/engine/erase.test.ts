@@ -375,6 +375,8 @@ describe("an erasure", () => {
       kind: "counting",
       location: "memory:",
       readOnly: false,
+      clock: null,
+      remote: false,
       begin: async () => counting("lock", await store.begin()),
       snapshot: async () => counting("snapshot", await store.snapshot()),
       reset: () => store.reset(),

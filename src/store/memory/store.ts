@@ -25,6 +25,8 @@ class MemoryStore implements Store {
   readonly kind = "memory";
   readonly location = "memory:";
   readonly readOnly = false;
+  readonly clock = null;
+  readonly remote = false;
   private readonly faults: FaultSeam | undefined;
   private readonly rows = new MemoryRows();
   private readonly lock = new FairLock();

@@ -98,6 +98,8 @@ interface StoreParts {
 
 class SqliteStore implements Store {
   readonly kind = "sqlite";
+  readonly clock = null;
+  readonly remote = false;
   readonly location: string;
   readonly readOnly: boolean;
   private readonly parts: StoreParts;
