@@ -13,7 +13,7 @@ export default defineConfig({
     // One for each core: vitest leaves one core to itself, which on two cores is half of the machine.
     maxWorkers: availableParallelism(),
     sequence: { sequencer: LongestFirst },
-    globalSetup: ["test/seed.ts"],
+    globalSetup: ["test/seed.ts", "test/postgres-server.ts"],
     setupFiles: ["test/setup.ts"],
     // A limit ends what hangs and judges no speed: on a busy machine a test of one second takes ten. Tests say a longer one, never
     // a shorter.
