@@ -130,7 +130,11 @@ export class Engine {
     this.own = own;
     this.leaseTime = new LeaseTime(options.clock);
     this.subscriptions = new Subscriptions({ ...options, own });
-    this.heads = new HeadWatch(() => this.run(() => readHeadPosition(options)), options.clock);
+    this.heads = new HeadWatch(
+      () => this.run(() => readHeadPosition(options)),
+      (hint) => options.store.listen(hint),
+      options.clock,
+    );
     const onEvent = (event: Diagnostic): void => {
       if (event.type === "committed") {
         this.subscriptions.committed(event.position);

@@ -1,8 +1,10 @@
 /** Tells those who wait at the end of the journal that it goes on. One poll for all of them, each time after a longer wait
- *  while nothing happens; a hint from a commit of this process comes before the next poll, and nothing rests on it.
- *  Invariant: a timer runs while somebody waits, and only then. */
+ *  while nothing happens; a hint, from a commit of this process or from the store, comes before the next poll, and nothing
+ *  rests on it.
+ *  Invariant: a timer runs, and hints of the store are listened to, while somebody waits, and only then. */
 import { systemClock } from "../kernel/clock.js";
 import type { Clock, Scheduled } from "../kernel/clock.js";
+import type { Store } from "../journal/store.js";
 
 const pollMsMin = 20;
 const pollMsMax = 250;
@@ -29,18 +31,22 @@ export const backgroundTimers: Timers = {
 export class HeadWatch {
   /** Reads the position of the head. */
   readonly readHead: () => Promise<number>;
+  private readonly listen: Store["listen"];
   private readonly timers: Timers;
   private readonly waiters = new Set<Waiter>();
   private pollMs = pollMsMin;
   private timer: Scheduled | null = null;
+  /** Ends listening to the store, while somebody waits. */
+  private deafen: (() => void) | null = null;
   private dueAt = Infinity;
   private asking = false;
   /** The furthest position that was hinted at. */
   private hinted = -1;
 
   /** Whoever waits keeps the process alive, as somebody who reads from a socket does, unless the timers say otherwise. */
-  constructor(readHead: () => Promise<number>, timers: Timers = systemClock) {
+  constructor(readHead: () => Promise<number>, listen: Store["listen"], timers: Timers = systemClock) {
     this.readHead = readHead;
+    this.listen = listen;
     this.timers = timers;
   }
 
@@ -48,6 +54,7 @@ export class HeadWatch {
    *  Returns how to wait no longer. */
   wait(position: number, wake: () => void): () => void {
     const waiter = { position, wake };
+    this.deafen ??= this.listen((hinted) => this.hint(hinted));
     this.waiters.add(waiter);
     this.pollMs = pollMsMin;
     // The hint came while whoever waits was still on the way here. It may be void by now, so the head is asked.
@@ -55,13 +62,13 @@ export class HeadWatch {
     else this.arm();
     return () => {
       this.waiters.delete(waiter);
-      if (this.waiters.size === 0) this.disarm();
+      if (this.waiters.size === 0) this.rest();
     };
   }
 
-  /** The journal is known to go on up to this position. */
+  /** The journal is said to go on up to this position. */
   hint(position: number): void {
-    this.hinted = position;
+    this.hinted = Math.max(this.hinted, position);
     this.wakeAll((waiter) => waiter.position < position);
   }
 
@@ -72,7 +79,13 @@ export class HeadWatch {
       this.waiters.delete(waiter);
       waiter.wake();
     }
-    if (this.waiters.size === 0) this.disarm();
+    if (this.waiters.size === 0) this.rest();
+  }
+
+  private rest(): void {
+    this.disarm();
+    this.deafen?.();
+    this.deafen = null;
   }
 
   private arm(): void {
@@ -95,8 +108,11 @@ export class HeadWatch {
   private async poll(): Promise<void> {
     this.asking = true;
     this.pollMs = Math.min(this.pollMs * pollMsGrowth, pollMsMax);
+    const { hinted } = this;
     try {
       const head = await this.readHead();
+      // What was read is better than a hint from before, which may have been wrong.
+      if (this.hinted === hinted) this.hinted = head;
       // A head that went back wakes as well: whoever waits has to see that.
       this.wakeAll((waiter) => waiter.position !== head);
     } catch {

@@ -33,7 +33,10 @@ export class Subscriptions {
   constructor(options: SubscriptionsOptions) {
     this.options = options;
     this.time = new LeaseTime(options.clock);
-    this.heads = new HeadWatch(() => readHeadPosition(options));
+    this.heads = new HeadWatch(
+      () => readHeadPosition(options),
+      (hint) => options.store.listen(hint),
+    );
   }
 
   open(options: SubscribeOptions): Subscription {

@@ -183,7 +183,12 @@ export interface Store {
   snapshot(): Promise<StoreSnapshot>;
   /** Drops connections and caches after a commit that gave no answer; the next `begin` starts afresh. */
   reset(): Promise<void>;
-  /** Housekeeping between commits, after callers were answered: checkpoints. Never throws; see `health`. */
+  /** Calls `hint` when somebody, another process too, may have committed up to a position; answers how to hear no more. A hint
+   *  may be lost, come late or be wrong: whoever waits asks for the head now and then all the same. A store on which
+   *  asking costs little gives none. */
+  listen(hint: (position: number) => void): () => void;
+  /** Housekeeping between commits, after callers were answered: checkpoints, hints to other processes. Never throws; see
+   *  `health`. */
   maintain(): Promise<void>;
   /** After an erasure was committed: takes the erased bytes out of every file of the store. False when a reader, or another
    *  process, holds them back; then `maintain` and `close` try again, and so does whoever opens the store for writing next.

@@ -251,6 +251,23 @@ export function describeStore(name: string, open: () => Promise<StoreFixture>, {
       assert.equal(health.wal?.overCap ?? false, false);
     });
 
+    withStore("whoever listens hears at most of what was committed, and nothing when it has ended", async (store) => {
+      const heard: number[] = [];
+      const end = store.listen((position) => heard.push(position));
+      const other = store.listen(() => {});
+      await write(store, { streams: ["a/1", "b/1"] });
+      await store.maintain();
+      other();
+      end();
+      end();
+      const before = heard.length;
+      await write(store, { streams: ["a/1"] });
+      await store.maintain();
+
+      assert.equal(heard.length, before);
+      for (const position of heard) assert.equal(position, 1);
+    });
+
     withStore("closing a store ends what is open: nothing of an open transaction stays", async (store, { reopen }) => {
       await write(store, { streams: ["a/1"] });
       const snapshot = await store.snapshot();

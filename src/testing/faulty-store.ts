@@ -75,6 +75,8 @@ class Life {
   private readonly fate: Fate;
   /** What is open, and how it is undone or let go of. */
   private readonly open = new Map<object, () => Promise<void>>();
+  /** How those who listen hear no more. */
+  private readonly listening = new Set<() => void>();
   private crashed = false;
 
   constructor(store: Store, fate: Fate) {
@@ -95,6 +97,7 @@ class Life {
       get points() {
         return fate.points;
       },
+      listen: (hint: (position: number) => void) => this.listen(hint),
       restart: async (plan: FaultPlan = fate.plan) => {
         await this.die();
         fate.plan = plan;
@@ -117,6 +120,18 @@ class Life {
     return new Proxy<Partial<FaultyStore>>(own, {
       get: (target, name) => Reflect.get(name in target ? target : guarded, name) as unknown,
     }) as FaultyStore;
+  }
+
+  /** Hints strike nobody: no points. A dead process hears none. */
+  private listen(hint: (position: number) => void): () => void {
+    if (this.crashed) return () => {};
+    const stop = this.store.listen(hint);
+    const end = (): void => {
+      this.listening.delete(end);
+      stop();
+    };
+    this.listening.add(end);
+    return end;
   }
 
   /** The port, with a point before and after each call. */
@@ -198,6 +213,7 @@ class Life {
 
   private async die(): Promise<void> {
     this.crashed = true;
+    for (const end of this.listening) end();
     const open = [...this.open.values()];
     this.open.clear();
     for (const undo of open) await undo();

@@ -380,6 +380,7 @@ describe("an erasure", () => {
       begin: async () => counting("lock", await store.begin()),
       snapshot: async () => counting("snapshot", await store.snapshot()),
       reset: () => store.reset(),
+      listen: (hint) => store.listen(hint),
       maintain: () => store.maintain(),
       scrub: () => store.scrub(),
       health: () => store.health(),

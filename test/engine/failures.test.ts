@@ -61,6 +61,7 @@ function failingStore(
     },
     snapshot: () => inner.snapshot(),
     reset: () => inner.reset(),
+    listen: (hint) => inner.listen(hint),
     maintain: () => inner.maintain(),
     scrub: () => inner.scrub(),
     health: () => inner.health(),

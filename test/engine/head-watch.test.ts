@@ -1,21 +1,27 @@
-/** Waiting at the end of the journal: how often the head is asked for, and that nothing is left behind. */
+/** Waiting at the end of the journal: how often the head is asked for, what hints do, and that nothing is left behind. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { HeadWatch } from "../../src/engine/head-watch.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A watch on a head that is set by hand, and the moments at which it was asked for, in ms. */
-function watched(): { watch: HeadWatch; head: { position: number; fails: boolean }; asked: number[] } {
+/** A watch on a head that is set by hand, the moments at which it was asked for, in ms, and who listens to the store. */
+function watched() {
   const head = { position: 0, fails: false };
   const asked: number[] = [];
+  const heard = new Set<(position: number) => void>();
   const start = performance.now();
-  const watch = new HeadWatch(async () => {
+  const readHead = async (): Promise<number> => {
     asked.push(Math.round(performance.now() - start));
     if (head.fails) throw new Error("no answer");
     return head.position;
+  };
+  const watch = new HeadWatch(readHead, (hint) => {
+    heard.add(hint);
+    return () => heard.delete(hint);
   });
-  return { watch, head, asked };
+  const tell = (position: number): void => heard.forEach((hint) => hint(position));
+  return { watch, head, asked, heard, tell };
 }
 
 describe("the watch on the head", () => {
@@ -77,6 +83,51 @@ describe("the watch on the head", () => {
     expect(asked).toEqual([]);
   });
 
+  test("listens to the store while somebody waits, and only then", async () => {
+    const { watch, heard, tell, asked } = watched();
+    let woken = 0;
+    expect(heard.size).toBe(0);
+    const stops = [0, 0].map((position) => watch.wait(position, () => void woken++));
+    expect(heard.size).toBe(1);
+
+    tell(1);
+    expect([woken, heard.size]).toEqual([2, 0]);
+    for (const stop of stops) stop();
+    const stop = watch.wait(1, () => void woken++);
+    expect(heard.size).toBe(1);
+    stop();
+
+    expect([woken, heard.size, asked]).toEqual([2, 0, []]);
+  });
+
+  test("a hint that came before whoever it is for has the head asked for at once", async () => {
+    const { watch, head, asked } = watched();
+    let woken = 0;
+    head.position = 3;
+    watch.hint(3);
+    watch.hint(2);
+
+    watch.wait(2, () => void woken++);
+    await vi.advanceTimersByTimeAsync(0);
+
+    expect([asked, woken]).toEqual([[0], 1]);
+  });
+
+  test("a wrong hint wakes once, and is forgotten when the head was read", async () => {
+    const { watch, asked, tell } = watched();
+    let woken = 0;
+    watch.wait(0, () => void woken++);
+    tell(Number.MAX_SAFE_INTEGER);
+    watch.wait(0, () => void woken++);
+    await vi.advanceTimersByTimeAsync(0);
+    expect([asked, woken]).toEqual([[0], 1]);
+
+    watch.wait(0, () => void woken++);
+    await vi.advanceTimersByTimeAsync(10);
+
+    expect([asked, woken]).toEqual([[0], 1]);
+  });
+
   test("wakes all when the head cannot be read: whoever reads on will see why", async () => {
     const { watch, head } = watched();
     let woken = 0;
@@ -110,10 +161,11 @@ describe("the watch on the head", () => {
   test("does not ask again while an answer is on its way", async () => {
     let asked = 0;
     let answer = (_: number): void => {};
-    const watch = new HeadWatch(() => {
+    const readHead = (): Promise<number> => {
       asked++;
       return new Promise((resolve) => (answer = resolve));
-    });
+    };
+    const watch = new HeadWatch(readHead, () => () => {});
     let woken = 0;
     watch.wait(0, () => void woken++);
     await vi.advanceTimersByTimeAsync(1_000);

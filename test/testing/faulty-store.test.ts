@@ -131,6 +131,28 @@ describe("a store with faults", () => {
     await expect(inner.begin()).rejects.toMatchObject({ code: "CLOSED" });
   });
 
+  test("passes hints on at once, without a point; one that died hears none", async () => {
+    const listening = new Set<(position: number) => void>();
+    const inner = Object.assign(createMemoryStore(), {
+      listen: (hint: (position: number) => void) => {
+        listening.add(hint);
+        return () => listening.delete(hint);
+      },
+    });
+    const store = faultyStore(inner, () => "crash");
+    const heard: number[] = [];
+    const stop = store.listen((position) => heard.push(position));
+    for (const hint of listening) hint(7);
+    stop();
+    expect([heard, listening.size, store.points]).toEqual([[7], 0, 0]);
+
+    store.listen((position) => heard.push(position));
+    await store.restart();
+    store.listen((position) => heard.push(position));
+
+    expect(listening.size).toBe(0);
+  });
+
   test("that died while it waited for the lock does not keep it", async () => {
     const inner = createMemoryStore();
     const holder = await inner.begin();

@@ -21,7 +21,7 @@ export class Followers {
     this.options = options;
     const readHead = async (): Promise<number> =>
       withSnapshot(options.store, async (reads) => (await reads.head())?.seq ?? -1);
-    this.watch = new HeadWatch(readHead, backgroundTimers);
+    this.watch = new HeadWatch(readHead, (hint) => options.store.listen(hint), backgroundTimers);
     const tables = options.store.readOnly ? [] : catalogue.tables.filter(({ projection }) => projection.async);
     this.running = tables.map((table) => this.follow(table));
   }

@@ -69,6 +69,10 @@ class MemoryStore implements Store {
     this.check();
   }
 
+  listen(): () => void {
+    return () => {};
+  }
+
   async maintain(): Promise<void> {}
 
   async scrub(): Promise<boolean> {

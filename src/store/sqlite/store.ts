@@ -131,6 +131,10 @@ class SqliteStore implements Store {
     await this.parts.writer?.reset();
   }
 
+  listen(): () => void {
+    return () => {};
+  }
+
   async maintain(): Promise<void> {
     if (this.closing === null) await this.parts.writer?.maintain();
   }
