@@ -16,13 +16,13 @@ import type {
   StoreReads,
   StreamHead,
 } from "../../journal/store.js";
-import { toConsumer } from "./consumer-row.js";
-import type { ConsumerColumns } from "./consumer-row.js";
+import { toConsumer } from "../consumer-row.js";
+import type { ConsumerColumns } from "../consumer-row.js";
 import type { DocumentStatements } from "./document-statements.js";
 import { readByIndex, readByKey, readDocument } from "./documents.js";
 import { sqliteCode, storeError } from "./errors.js";
-import { toFolded, toProjection } from "./projection-row.js";
-import type { FoldedColumns, ProjectionColumns } from "./projection-row.js";
+import { toFolded, toProjection } from "../projection-row.js";
+import type { FoldedColumns, ProjectionColumns } from "../projection-row.js";
 import type { ReadStatements } from "./statements.js";
 import { streamPositions } from "./stream-positions.js";
 import type { StreamRow } from "./stream-positions.js";

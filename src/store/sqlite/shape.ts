@@ -3,7 +3,7 @@ import { atOnePosition } from "./connection.js";
 import type { Connection } from "./connection.js";
 import { unknownSchema } from "./header.js";
 import { documentTable } from "./document-table.js";
-import { parseIndexes } from "./projection-row.js";
+import { parseIndexes } from "../projection-row.js";
 import { schema, schemaIdentifier } from "./schema.js";
 import type { SchemaObject } from "./schema.js";
 import { readStatements } from "./statements.js";

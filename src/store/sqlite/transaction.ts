@@ -14,15 +14,15 @@ import type {
 import { requireCompleted } from "../completed-nodes.js";
 import { Lifetime } from "../lifetime.js";
 import { encodePage, revisionsPerPage } from "../stream-page.js";
-import { consumerValues } from "./consumer-row.js";
+import { consumerValues } from "../consumer-row.js";
 import type { DocumentStatements } from "./document-statements.js";
 import { writeDocuments } from "./documents.js";
 import { storeError } from "./errors.js";
-import { projectionValues } from "./projection-row.js";
+import { projectionValues } from "../projection-row.js";
 import { readContentCount, readStream, SqliteReads } from "./reads.js";
 import { entryBlockRows, entryValues } from "./statements.js";
 import type { ReadStatements, WriteStatements } from "./statements.js";
-import type { CachedStream, StreamCache } from "./stream-cache.js";
+import type { CachedStream, StreamCache } from "../stream-cache.js";
 import { walkBack } from "./stream-positions.js";
 
 /** What a transaction wrote: the head that it leaves, about how many bytes, and whether it erased something. */

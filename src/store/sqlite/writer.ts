@@ -19,7 +19,7 @@ import { Scrub } from "./scrub.js";
 import { checkShape } from "./shape.js";
 import { prepare, readStatements, writeStatements } from "./statements.js";
 import type { ReadStatements, WriteStatements } from "./statements.js";
-import { StreamCache } from "./stream-cache.js";
+import { StreamCache } from "../stream-cache.js";
 import { SqliteTransaction } from "./transaction.js";
 
 /** Readings of this process hold the log back for some ms; longer than this a scrub does not wait for anybody. */

@@ -1,9 +1,9 @@
-import type { Claim } from "../../kernel/claim.js";
-import { isDigest } from "../../kernel/digest.js";
-import { describe, LedgerError } from "../../kernel/errors.js";
-import { generationMax, nameUnitsMax } from "../../kernel/limits.js";
-import { parseKey } from "../../kernel/names.js";
-import type { ConsumerRow } from "../../journal/store.js";
+import type { Claim } from "../kernel/claim.js";
+import { isDigest } from "../kernel/digest.js";
+import { describe, LedgerError } from "../kernel/errors.js";
+import { generationMax, nameUnitsMax } from "../kernel/limits.js";
+import { parseKey } from "../kernel/names.js";
+import type { ConsumerRow } from "../journal/store.js";
 
 /** A consumer as the statements select it. */
 export type ConsumerColumns = [

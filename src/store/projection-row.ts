@@ -1,7 +1,7 @@
 /** Rows about tables of documents, as they are stored and as the port shows them. */
-import type { FoldedMark, ProjectionRow } from "../../journal/documents.js";
-import { isDigest } from "../../kernel/digest.js";
-import { LedgerError } from "../../kernel/errors.js";
+import type { FoldedMark, ProjectionRow } from "../journal/documents.js";
+import { isDigest } from "../kernel/digest.js";
+import { LedgerError } from "../kernel/errors.js";
 
 /** A row of `projections` as the statements select it: one changed byte makes a value NULL or one of another class. */
 export type ProjectionColumns = readonly [
