@@ -49,6 +49,7 @@ const alwaysUndecided: ReadonlySet<string> = new Set<LedgerErrorCode>([
   "STORE_UNSAFE_PATH",
   "STORE_UNAVAILABLE",
   "STORE_UNSUPPORTED",
+  "ACCESS_DENIED",
   "SCHEMA_UNKNOWN",
   "KEY_REQUIRED",
   "KEY_UNSAFE",
