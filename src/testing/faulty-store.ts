@@ -22,6 +22,8 @@ export interface FaultyStore extends Store {
   readonly struck: readonly StruckFault[];
   /** How many points were passed, over all lives. */
   readonly points: number;
+  /** How many calls are under way, of all lives. */
+  readonly pending: number;
   /** Ends this life, when it has not ended yet, and begins another one on what is committed: what a new process sees. The
    *  plan goes on, or is replaced. */
   restart(plan?: FaultPlan): Promise<FaultyStore>;
@@ -29,13 +31,14 @@ export interface FaultyStore extends Store {
 
 /** The store with the faults of a plan. It closes the store underneath when it is closed alive. @public */
 export function faultyStore(store: Store, plan: FaultPlan): FaultyStore {
-  return new Life(store, { plan, points: 0, struck: [] }).port();
+  return new Life(store, { plan, points: 0, pending: 0, struck: [] }).port();
 }
 
 /** What outlives a process. */
 interface Fate {
   plan: FaultPlan;
   points: number;
+  pending: number;
   readonly struck: StruckFault[];
 }
 
@@ -97,6 +100,9 @@ class Life {
       get points() {
         return fate.points;
       },
+      get pending() {
+        return fate.pending;
+      },
       listen: (hint: (position: number) => void) => this.listen(hint),
       restart: async (plan: FaultPlan = fate.plan) => {
         await this.die();
@@ -141,7 +147,14 @@ class Life {
         const value: unknown = Reflect.get(instead, name) ?? Reflect.get(target, name);
         if (typeof value !== "function") return value;
         const act = value.bind(target) as (...args: unknown[]) => Promise<unknown>;
-        return (...args: unknown[]) => this.call(String(name), target, () => act(...args), transaction);
+        return async (...args: unknown[]) => {
+          this.fate.pending++;
+          try {
+            return await this.call(String(name), target, () => act(...args), transaction);
+          } finally {
+            this.fate.pending--;
+          }
+        };
       },
     });
   }

@@ -67,6 +67,11 @@ export class Process {
     return this.front.points;
   }
 
+  /** How many calls of its store are under way. */
+  get pending(): number {
+    return this.front.pending;
+  }
+
   get struck(): number {
     return this.front.struck.length;
   }
@@ -110,7 +115,7 @@ export class Process {
     let points = this.points;
     for (let quiet = 0; quiet < restTurns && !closing.over; quiet++) {
       await new Promise((resolve) => setImmediate(resolve));
-      if (points !== this.points) quiet = 0;
+      if (points !== this.points || this.pending > 0) quiet = 0;
       points = this.points;
     }
     this.options.timers.drop(this);

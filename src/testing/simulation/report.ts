@@ -7,7 +7,8 @@ export interface SimulationReport {
   /** Calls of the run queue, or the loop of workers. */
   readonly of: "calls" | "workers";
   readonly seed: number;
-  readonly store: SimulatedStore;
+  /** `given`: the caller opened it. */
+  readonly store: SimulatedStore | "given";
   readonly processes: number;
   /** Steps that ran. */
   readonly steps: number;

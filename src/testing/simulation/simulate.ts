@@ -2,6 +2,7 @@
  *  queue drains, and checkers judge. Invariant: the same seed gives the same journal, byte for byte. Source: design section 1.3,
  *  case L04. */
 import type { Ledger } from "../../api/ledger.js";
+import type { Store } from "../../journal/store.js";
 import type { Fence } from "../../kernel/claim.js";
 import type { Call, Wish } from "../model/call.js";
 import { checkers } from "./checkers/index.js";
@@ -25,8 +26,9 @@ import type { SimulatedStore } from "./world.js";
 export interface SimulateOptions {
   /** Everything is drawn from it. */
   readonly seed: number;
-  /** What the processes share. Default: drawn, in memory as a rule, one in a hundred in a file. */
-  readonly store?: SimulatedStore;
+  /** What the processes share, or how it is opened, once for each of them and once for who looks on: then with a busy timeout of
+   *  0 ms, for real time does not pass, and with nothing in it. Default: drawn, in memory as a rule, one in a hundred in a file. */
+  readonly store?: SimulatedStore | (() => Promise<Store>);
   /** How many calls there are before the queue drains. Default 50. */
   readonly calls?: number;
 }

@@ -16,6 +16,9 @@ import { Timers } from "./timers.js";
 /** What processes share. @public */
 export type SimulatedStore = "memory" | "async memory" | "sqlite";
 
+/** A store that is simulated by name, or how it is opened: once for each process and once for who looks on. */
+export type SharedStore = SimulatedStore | (() => Promise<Store>);
+
 /** How bad the luck is, by name. */
 const weathers: Readonly<Record<string, FaultRates>> = {
   calm: {},
@@ -27,7 +30,7 @@ const weathers: Readonly<Record<string, FaultRates>> = {
 const skews: readonly (readonly number[])[] = [[0], [0], [0, -3_000, 5_000], [0, -3_600_000, 7_200_000]];
 
 export class World {
-  readonly kind: SimulatedStore;
+  readonly kind: SimulatedStore | "given";
   readonly processes: readonly Process[];
   readonly timers: Timers = new Timers();
   /** Milliseconds since the epoch, as nobody knows it. */
@@ -42,8 +45,8 @@ export class World {
   private readonly observer: Store;
   private readonly closing: (() => Promise<void> | void)[] = [];
 
-  private constructor(kind: SimulatedStore, draw: Draw, stores: Stores) {
-    this.kind = kind;
+  private constructor(kind: SharedStore, draw: Draw, stores: Stores) {
+    this.kind = typeof kind === "string" ? kind : "given";
     this.draw = draw;
     this.skews = draw.one(skews);
     this.early = draw.one([0, 0.4]);
@@ -65,7 +68,7 @@ export class World {
     );
   }
 
-  static async open(seed: number, kind: SimulatedStore, draw: Draw): Promise<World> {
+  static async open(seed: number, kind: SharedStore, draw: Draw): Promise<World> {
     return new World(kind, draw, await openStores(kind, seed, draw.integer(1, 4)));
   }
 
@@ -128,12 +131,12 @@ export class World {
     this.now = Math.max(this.now, end);
   }
 
-  /** Waits until no store was called for some turns of the event loop: then everybody waits for time. */
+  /** Waits until no store is at work, nor was called for some turns of the event loop: then everybody waits for time. */
   async rest(): Promise<void> {
     let points = this.points;
     for (let quiet = 0; quiet < restTurns; quiet++) {
       await new Promise((resolve) => setImmediate(resolve));
-      if (this.points === points) continue;
+      if (this.points === points && this.processes.every(({ pending }) => pending === 0)) continue;
       points = this.points;
       quiet = 0;
     }
@@ -180,19 +183,24 @@ interface Stores {
   readonly closing: readonly (() => Promise<void> | void)[];
 }
 
-async function openStores(kind: SimulatedStore, seed: number, processes: number): Promise<Stores> {
+async function openStores(kind: SharedStore, seed: number, processes: number): Promise<Stores> {
+  if (typeof kind === "function") return openEach(kind, processes);
   if (kind === "sqlite") {
     const directory = mkdtempSync(join(tmpdir(), "runledger-simulation-"));
-    const stores: Store[] = [];
-    const closing = [
-      ...Array.from({ length: processes + 1 }, (_, index) => async () => stores[index]?.close()),
-      () => rmSync(directory, { recursive: true, force: true }),
-    ];
-    for (let number = 0; number <= processes; number++)
-      stores.push(await openSqliteStore(join(directory, "state.ledger"), { busyTimeoutMs: 0 }));
-    return { observer: stores[0]!, forProcesses: stores.slice(1), closing };
+    const { closing, ...opened } = await openEach(
+      () => openSqliteStore(join(directory, "state.ledger"), { busyTimeoutMs: 0 }),
+      processes,
+    );
+    return { ...opened, closing: [...closing, () => rmSync(directory, { recursive: true, force: true })] };
   }
   const observer = createMemoryStore();
   const store = kind === "memory" ? observer : asyncMemoryStore(seed, { store: observer, delayMsMax: 0 });
   return { observer, forProcesses: Array.from({ length: processes }, () => store), closing: [] };
+}
+
+async function openEach(open: () => Promise<Store>, processes: number): Promise<Stores> {
+  const stores: Store[] = [];
+  for (let number = 0; number <= processes; number++) stores.push(await open());
+  const closing = stores.map((store) => () => store.close());
+  return { observer: stores[0]!, forProcesses: stores.slice(1), closing };
 }
