@@ -1,0 +1,49 @@
+/** Where the tests of real servers are, and a journal of one's own there. */
+import { randomUUID } from "node:crypto";
+import { Client } from "pg";
+import { onCleanup } from "../engine/fixture.js";
+
+/** The server of this run: an address with a superuser's rights. */
+export function serverUrl(): string {
+  const url = process.env["RUNLEDGER_TEST_POSTGRES"];
+  if (url === undefined) throw new Error("RUNLEDGER_TEST_POSTGRES must name a server");
+  return url;
+}
+
+/** The same address for a journal: a schema that is gone after the test. */
+export function journalUrl(server = serverUrl()): string {
+  const name = `j_${randomUUID().replaceAll("-", "")}`;
+  onCleanup(async () => {
+    await ask(server, `DROP SCHEMA IF EXISTS "${name}" CASCADE`);
+  });
+  return withJournal(server, name);
+}
+
+export function withJournal(server: string, name: string): string {
+  const url = new URL(server);
+  url.searchParams.set("journal", name);
+  return url.href;
+}
+
+/** The schema of a journal's address. */
+export function schemaOf(url: string): string {
+  return new URL(url).searchParams.get("journal") ?? "runledger";
+}
+
+/** Asks the server something on a connection of its own. */
+export async function ask(
+  url: string,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Record<string, unknown>[]> {
+  const plain = new URL(url);
+  plain.searchParams.delete("journal");
+  const client = new Client({ connectionString: plain.href });
+  await client.connect();
+  try {
+    const { rows } = await client.query(text, [...values]);
+    return rows as Record<string, unknown>[];
+  } finally {
+    await client.end();
+  }
+}
