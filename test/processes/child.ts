@@ -17,10 +17,17 @@ export interface Child {
   line(start: string): Promise<void>;
 }
 
-/** `hear` is told each line as it comes. */
-export function startChild(program: string, args: readonly string[], hear?: (line: string) => void): Child {
+/** `hear` is told each line as it comes. `skewMs`: by how much the clock of the child's host is wrong. */
+export function startChild(
+  program: string,
+  args: readonly string[],
+  hear?: (line: string) => void,
+  { skewMs = 0 }: { readonly skewMs?: number } = {},
+): Child {
   const path = fileURLToPath(new URL(`../children/${program}`, import.meta.url));
-  const child = spawn(process.execPath, [path, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const preload =
+    skewMs === 0 ? [] : ["--import", new URL(`../children/skewed-clock.mjs?ms=${skewMs}`, import.meta.url).href];
+  const child = spawn(process.execPath, [...preload, path, ...args], { stdio: ["ignore", "pipe", "pipe"] });
   const lines: string[] = [];
   let rest = "";
   let stderr = "";

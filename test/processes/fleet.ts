@@ -36,6 +36,8 @@ export interface FleetOptions {
   readonly ledger: Ledger;
   readonly width: number;
   readonly leaseMs: number;
+  /** By how many ms the clocks of the hosts are wrong; the members are on them in turn. */
+  readonly skewsMs: readonly number[];
   /** Called behind each item that somebody says is done. */
   readonly onDone: (done: number) => void;
 }
@@ -55,11 +57,13 @@ export class Fleet {
   }
 
   start(kind: Kind): void {
-    const { path, width, leaseMs } = this.options;
+    const { path, width, leaseMs, skewsMs } = this.options;
     const name = `${kind}${++this.names}`;
-    const child = startChild("queue-worker.mjs", [path, name, kind, String(width), String(leaseMs)], (line) => {
+    const hear = (line: string): void => {
       if (line !== "ready") this.hear({ ...(JSON.parse(line) as Omit<Said, "by">), by: name });
-    });
+    };
+    const args = [path, name, kind, String(width), String(leaseMs)];
+    const child = startChild("queue-worker.mjs", args, hear, { skewMs: skewsMs[this.names % skewsMs.length]! });
     this.members.add({ name, kind, child, ready: child.line("ready"), busy: false });
   }
 
