@@ -1,0 +1,284 @@
+/** What stands in a schema, looked at before anything is changed there.
+ *  Invariant: nothing here writes. A server that is too old, a database of another encoding and a schema that is not a journal
+ *  of this version are refused as they are. */
+import { LedgerError } from "../../kernel/errors.js";
+import { parseIndexes } from "../projection-row.js";
+import { catalogueQuery, linesOfGuard, linesOfTable } from "./catalogue.js";
+import type { CatalogueLine } from "./catalogue.js";
+import { storeError } from "./errors.js";
+import type { PostgresLocation } from "./location.js";
+import { documentTable, guards, layoutVersion, qualified, schemaIdentifier, tables } from "./schema.js";
+
+/** PostgreSQL 14, in the server's own way of counting. */
+const serverVersionMin = 140_000;
+/** How much of a differing object a message shows. */
+const textMax = 200;
+
+/** What a schema is to us. */
+export type Found = "nothing" | "empty schema" | "ours";
+
+/** One way in which a schema differs. */
+export interface ShapeDifference {
+  readonly where: string;
+  readonly message: string;
+}
+
+/** What stands in a schema. */
+export interface Survey {
+  readonly found: Found;
+  /** There is a table that can say which layout it is. */
+  readonly identified: boolean;
+  readonly lines: readonly CatalogueLine[];
+}
+
+/** What is needed of a connection. */
+interface Connection {
+  rows<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  command(text: string): Promise<string>;
+}
+
+type Place = Pick<PostgresLocation, "schema" | "shown">;
+
+/** Looks at the schema of a connection that is in no transaction. Refuses what is neither free nor a journal that can be read,
+ *  or, to write, changed. */
+export async function inspect(connection: Connection, place: Place, intent: "read" | "write"): Promise<Found> {
+  try {
+    const [server] = await connection.rows<[number, string]>(serverQuery);
+    checkServer(server![0], server![1], place.shown);
+    const found = await atOneMoment(connection, () => look(connection, place, intent));
+    if (intent === "write") await requireWritable(connection, place.shown);
+    if (found === "ours" || intent === "write") return found;
+    throw nothingThere(place.shown, found);
+  } catch (cause) {
+    throw storeError(cause, place.shown, "opening");
+  }
+}
+
+/** Refuses a server on which no journal can be kept. */
+export function checkServer(version: number, encoding: string, shown: string): void {
+  if (version < serverVersionMin)
+    throw unsupported(shown, "PostgreSQL 14 or newer", `version ${version}`, "use a newer server");
+  if (encoding !== "UTF8")
+    throw unsupported(shown, "a database of the encoding UTF8", encoding, "make it with ENCODING 'UTF8'");
+}
+
+/** All differences between the lines of a schema and ours, in order of name. The connection must be inside the transaction of
+ *  one snapshot in which they were read, for tables are called for by rows. What is the matter with a whole table is told once. */
+export async function shapeDifferences(
+  connection: Connection,
+  schema: string,
+  lines: readonly CatalogueLine[],
+): Promise<readonly ShapeDifference[]> {
+  const there = new Map(lines.map((line) => [keyOf(line), line]));
+  const differences = take([...tables.flatMap(linesOfTable), ...guards.flatMap(linesOfGuard)], there);
+  const readable = !differences.some(({ where }) => where.startsWith("projections"));
+  const documents = readable ? await readDocumentTables(connection, schema) : { problems: [], lines: [] };
+  differences.push(...documents.problems, ...take(documents.lines, there));
+  const known = readable && documents.problems.length === 0;
+  for (const line of there.values()) {
+    const { kind, where, is, of } = line;
+    if (there.has(`relation ${of}`) || (!known && /^doc_\d+$/.test(where))) continue;
+    differences.push({ where, message: `${kind} ${where} must not be there, found ${cut(is)}` });
+  }
+  return differences.sort((one, other) => (one.where < other.where ? -1 : 1));
+}
+
+/** The layout version that a journal carries, as text; null when it says none. */
+export async function storedLayout(connection: Connection, schema: string): Promise<string | null> {
+  return storedMeta(connection, schema, "layout");
+}
+
+/** The schema identifier that a journal carries; null when it says none. */
+export async function storedIdentifier(connection: Connection, schema: string): Promise<string | null> {
+  return storedMeta(connection, schema, "schema");
+}
+
+/** What stands in the schema; a ruin counts as ours while one of two tables tells what it was. */
+export async function survey(connection: Connection, { schema, shown }: Place): Promise<Survey> {
+  const [usage] = await connection.rows<[boolean]>(
+    "SELECT pg_catalog.has_schema_privilege(oid, 'USAGE') FROM pg_catalog.pg_namespace WHERE nspname = $1",
+    [schema],
+  );
+  if (usage === undefined) return { found: "nothing", identified: false, lines: [] };
+  const lines = await readCatalogue(connection, schema);
+  if (lines.length === 0) return { found: "empty schema", identified: false, lines };
+  const there = new Set(lines.map(({ kind, where, is }) => `${kind} ${where} ${is}`));
+  const identified = there.has("column meta.key text") && there.has("column meta.value text");
+  if (!identified && !(there.has("column entries.seq bigint") && there.has("column entries.entry text"))) {
+    const relations = lines.filter(({ kind }) => kind === "relation").map(({ where }) => where);
+    throw foreign(shown, "the tables meta and entries", relations.sort().join(", ") || "other objects");
+  }
+  if (!usage[0]) throw denied(shown, "USAGE of the schema");
+  return { found: "ours", identified, lines };
+}
+
+export function nothingThere(shown: string, found: string): LedgerError {
+  return new LedgerError("NOT_FOUND", `there must be a ledger at ${shown}, found ${found}`, {
+    details: { location: shown, found },
+  });
+}
+
+/** Refuses a layout that this version does not know, the newest first: it may mean anything. */
+export function checkLayout(identifier: string | null, layout: string | null, shown: string): void {
+  if (identifier === null || layout === null) throw foreign(shown, "an identifier in meta", "none");
+  if (identifier !== schemaIdentifier)
+    throw unknownSchema(shown, `schema identifier ${schemaIdentifier}`, cut(identifier));
+  if (layout !== String(layoutVersion)) throw unknownSchema(shown, `layout version ${layoutVersion}`, cut(layout));
+}
+
+const serverQuery =
+  "SELECT current_setting('server_version_num')::integer, pg_catalog.pg_encoding_to_char(encoding) FROM pg_catalog.pg_database WHERE datname = current_database()";
+
+async function look(connection: Connection, place: Place, intent: "read" | "write"): Promise<Found> {
+  const { schema, shown } = place;
+  const { found, identified, lines } = await survey(connection, place);
+  if (found !== "ours") return found;
+  await requireRights(connection, place, intent);
+  if (!identified) throw foreign(shown, "a table meta", "none");
+  checkLayout(await storedIdentifier(connection, schema), await storedLayout(connection, schema), shown);
+  const differences = await shapeDifferences(connection, schema, lines);
+  const [first] = differences;
+  if (first !== undefined)
+    throw unknownSchema(shown, `the layout of ${schemaIdentifier} (${differences.length} differences)`, first.message);
+  return "ours";
+}
+
+/** Runs it in a transaction of one snapshot, which changes nothing. */
+async function atOneMoment<T>(connection: Connection, act: () => Promise<T>): Promise<T> {
+  await connection.command("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  try {
+    return await act();
+  } finally {
+    // A connection that is gone has ended it; its error is the one to be seen.
+    await connection.command("ROLLBACK").catch(() => {});
+  }
+}
+
+async function readCatalogue(connection: Connection, schema: string): Promise<CatalogueLine[]> {
+  const rows = await connection.rows<[CatalogueLine["kind"], string, string, string]>(catalogueQuery, [schema]);
+  return rows.map(([kind, where, is, of]) => ({ kind, where, is, of }));
+}
+
+/** Takes what is expected out of what is there, and says what differs. */
+function take(expected: readonly CatalogueLine[], there: Map<string, CatalogueLine>): ShapeDifference[] {
+  const lost = new Set<string>();
+  return expected.flatMap((line) => {
+    const { kind, where, is, of } = line;
+    const found = there.get(keyOf(line));
+    there.delete(keyOf(line));
+    if (found?.is === is || lost.has(of)) return [];
+    if (kind === "relation") lost.add(where);
+    return [
+      {
+        where,
+        message: `${kind} ${where} must be ${cut(is)}, found ${found === undefined ? "nothing" : cut(found.is)}`,
+      },
+    ];
+  });
+}
+
+function keyOf({ kind, where }: CatalogueLine): string {
+  return `${kind} ${where}`;
+}
+
+/** What the rows of `projections` call for. */
+async function readDocumentTables(
+  connection: Connection,
+  schema: string,
+): Promise<{ readonly problems: ShapeDifference[]; readonly lines: readonly CatalogueLine[] }> {
+  const problems: ShapeDifference[] = [];
+  const rows = await connection.rows<[unknown, unknown]>(
+    `SELECT id, indexes FROM ${qualified(schema, "projections")} ORDER BY id`,
+  );
+  const lines = rows.flatMap(([id, text]) => {
+    const indexes = parseIndexes(text);
+    if (typeof id === "number" && id >= 1 && indexes !== null) return linesOfTable(documentTable(id, indexes.length));
+    const message = `a row of projections must have a number from 1 and a list of indexes, found ${String(id)} and ${String(text)}`;
+    problems.push({ where: "projections", message: cut(message) });
+    return [];
+  });
+  return { problems, lines };
+}
+
+async function storedMeta(connection: Connection, schema: string, key: string): Promise<string | null> {
+  const [row] = await connection.rows<[unknown]>(`SELECT value FROM ${qualified(schema, "meta")} WHERE key = $1`, [
+    key,
+  ]);
+  return typeof row?.[0] === "string" ? row[0] : null;
+}
+
+/** What each table is used for, to be told at once and not in the middle of a batch. */
+const rights: Readonly<Record<"read" | "write", readonly (readonly [table: string, privileges: string])[]>> = {
+  read: tables.map(({ name }) => [name, "SELECT"]),
+  write: [
+    ["head", "UPDATE"],
+    ...["types", "entries", "stream_pages", "nodes"].map((name) => [name, "INSERT"] as const),
+    ...["meta", "streams", "contents", "checkpoints", "consumers", "projections", "folded"].flatMap((name) => [
+      [name, "INSERT"] as const,
+      [name, "UPDATE"] as const,
+    ]),
+    ["consumers", "DELETE"],
+    ["projections", "DELETE"],
+  ],
+};
+
+async function requireRights(
+  connection: Connection,
+  { schema, shown }: Place,
+  intent: "read" | "write",
+): Promise<void> {
+  const needed = intent === "read" ? rights.read : [...rights.read, ...rights.write];
+  const missing = await connection.rows<[string, string]>(
+    `SELECT w.name, w.privilege FROM unnest($2::text[], $3::text[]) w (name, privilege)
+     JOIN pg_catalog.pg_class c ON c.relname = w.name JOIN pg_catalog.pg_namespace s ON s.oid = c.relnamespace AND s.nspname = $1
+     WHERE NOT pg_catalog.has_table_privilege(c.oid, w.privilege)`,
+    [schema, needed.map(([name]) => name), needed.map(([, privilege]) => privilege)],
+  );
+  const [first] = missing;
+  if (first !== undefined) throw denied(shown, `${first[1]} on ${first[0]} (${missing.length} rights are missing)`);
+}
+
+/** A standby, and a role or database that is set to read only, take no batch; a host is to know at once. */
+async function requireWritable(connection: Connection, shown: string): Promise<void> {
+  const [row] = await connection.rows<[boolean, string]>(
+    "SELECT pg_catalog.pg_is_in_recovery(), current_setting('default_transaction_read_only')",
+  );
+  const found = row?.[0] === true ? "a standby" : row?.[1] === "on" ? "default_transaction_read_only" : null;
+  if (found === null) return;
+  throw new LedgerError("READ_ONLY", `${shown} must take writes to be opened for writing, found ${found}`, {
+    details: { location: shown, found },
+    hint: "name the primary server, or open it with readOnly",
+  });
+}
+
+function denied(shown: string, right: string): LedgerError {
+  return new LedgerError("ACCESS_DENIED", `the role must have the right ${right} in ${shown}, found that it has not`, {
+    details: { location: shown, right },
+    hint: "grant it what src/GUIDE.md lists for a writing or a reading role",
+  });
+}
+
+function foreign(shown: string, expected: string, found: string): LedgerError {
+  return new LedgerError("STORE_FOREIGN", `${shown} must be a ledger with ${expected}, found ${cut(found)}`, {
+    details: { location: shown, expected, found: cut(found) },
+    hint: "name another journal; nothing was changed in this schema",
+  });
+}
+
+function unknownSchema(shown: string, expected: string, found: string): LedgerError {
+  return new LedgerError("SCHEMA_UNKNOWN", `${shown} must have ${expected}, found ${found}`, {
+    details: { location: shown, expected, found },
+    hint: "open it with the version of this program that wrote it; nothing was changed",
+  });
+}
+
+function unsupported(shown: string, expected: string, found: string, hint: string): LedgerError {
+  return new LedgerError("STORE_UNSUPPORTED", `${shown} must be in ${expected}, found ${found}`, {
+    details: { location: shown, expected, found },
+    hint,
+  });
+}
+
+function cut(text: string): string {
+  return text.length > textMax ? `${text.slice(0, textMax)}…` : text;
+}
