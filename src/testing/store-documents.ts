@@ -8,7 +8,7 @@ export const orderedKeys: readonly string[] = [
   "",
   "A",
   "a",
-  "a\u0000",
+  "a\u0001",
   "a/",
   "aa",
   "é",

@@ -191,6 +191,9 @@ export function documentTable(id: number, indexes: number): TableShape {
   };
 }
 
+/** Keys in `meta` that begin so name tables of documents that were dropped, and stand until nobody reads them any more. */
+export const retiredPrefix = "retired_";
+
 /** A name within a schema, as SQL takes it. */
 export function qualified(schema: string, name: string): string {
   return `"${schema}"."${name}"`;

@@ -1,0 +1,179 @@
+/** One connection to a database, as the adapter uses it: statements by name, rows as arrays, numbers exact.
+ *  Invariants: what is asked goes out at once, behind what was asked before, and is answered in that order; a connection that
+ *  failed says so to everybody who waits, and is not used again. */
+import pg from "pg";
+import type { ClientConfig } from "pg";
+import { invariant } from "../../kernel/errors.js";
+
+/** One statement: prepared once a connection, under its name. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface ConnectionOptions {
+  readonly config: ClientConfig;
+  /** How long connecting may take, and waiting for a lock. */
+  readonly timeoutMs: number;
+}
+
+/** No host may keep what it has locked for longer while it does nothing: one that stands still loses its batch. */
+const stallMsMax = 10_000;
+/** What is not answered for so long beyond what it may wait by itself is lost: the server or the way to it is gone. */
+const silenceMsMax = 30_000;
+
+/** What a session promises, of what the server knows: compatible servers lack some of it. */
+const settings: readonly (readonly [name: string, value: string])[] = [
+  // Statements are planned once, when tables may be empty still: they must lean on the indexes all the same.
+  ["plan_cache_mode", "force_generic_plan"],
+  ["enable_seqscan", "off"],
+  ["jit", "off"],
+];
+
+/** Numbers of 64 bits come as text. What a number cannot hold stays a bigint, which nobody takes for a number. */
+function exact(text: string): number | bigint {
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : BigInt(text);
+}
+
+const int8 = 20;
+const types = {
+  getTypeParser: (oid: number, format?: "text" | "binary"): unknown =>
+    oid === int8 ? exact : (pg.types.getTypeParser(oid, format as "text") as unknown),
+} as ClientConfig["types"];
+
+export class Connection {
+  private readonly client: pg.Client;
+  private readonly texts = new Map<string, string>();
+  private failure: unknown = null;
+  private ending: Promise<void> | null = null;
+
+  private constructor(client: pg.Client) {
+    this.client = client;
+    client.on("error", (cause: unknown) => {
+      this.failure ??= cause;
+    });
+    client.on("end", () => {
+      this.failure ??= new Error("the connection has ended");
+    });
+  }
+
+  static async open({ config, timeoutMs }: ConnectionOptions, role: "reads" | "writes"): Promise<Connection> {
+    const client = new pg.Client({
+      keepAlive: true,
+      keepAliveInitialDelayMillis: stallMsMax,
+      connectionTimeoutMillis: Math.max(timeoutMs, 1),
+      query_timeout: timeoutMs + silenceMsMax,
+      ...config,
+      ...(types === undefined ? {} : { types }),
+      pipeline: true,
+    } as ClientConfig);
+    const connection = new Connection(client);
+    try {
+      await client.connect();
+      await connection.script(setUp(timeoutMs, role));
+      return connection;
+    } catch (cause) {
+      connection.destroy();
+      throw cause;
+    }
+  }
+
+  /** May it not be used any more? */
+  get broken(): boolean {
+    return this.failure !== null || this.ending !== null;
+  }
+
+  /** The process of the server behind it. */
+  get backend(): number | null {
+    return (this.client as { readonly processID?: number | null }).processID ?? null;
+  }
+
+  /** Rows of a statement. */
+  rows<Row>(statement: Statement | string, values: readonly unknown[] = []): Promise<Row[]> {
+    return this.ask(statement, values).then(({ rows }) => rows as Row[]);
+  }
+
+  /** How many rows a statement changed. */
+  run(statement: Statement | string, values: readonly unknown[] = []): Promise<number> {
+    return this.ask(statement, values).then(({ rowCount }) => rowCount ?? 0);
+  }
+
+  /** Does something without values, and says what the server calls it that it has done. */
+  command(text: string): Promise<string> {
+    return this.ask(text, []).then(({ command }) => command);
+  }
+
+  /** Does several things in one message; what fails ends it there. */
+  async script(texts: readonly string[]): Promise<void> {
+    await this.ask(texts.join("; "), []);
+  }
+
+  /** Hears of notifications. */
+  onNotification(hear: (channel: string, payload: string) => void): void {
+    this.client.on("notification", ({ channel, payload }) => hear(channel, payload ?? ""));
+  }
+
+  /** Calls back once when it fails. */
+  onFailure(hear: () => void): void {
+    this.client.once("end", hear);
+  }
+
+  /** Ends it in good order. Never throws. */
+  close(): Promise<void> {
+    this.ending ??= this.client.end().catch(() => {});
+    return this.ending;
+  }
+
+  /** Ends it at once, whatever is on its way: the server undoes what it was at. */
+  destroy(): void {
+    this.failure ??= new Error("the connection was given up");
+    const { connection } = this.client as unknown as { readonly connection: { readonly stream: { destroy(): void } } };
+    connection.stream.destroy();
+    void this.close();
+  }
+
+  /** Throws, and does not reject, when it cannot be sent, so that nothing is sent behind it in its belief. */
+  private ask(statement: Statement | string, values: readonly unknown[]): Promise<pg.QueryArrayResult> {
+    if (typeof statement !== "string") {
+      const { name, text } = statement;
+      const known = this.texts.get(name);
+      invariant(known === undefined || known === text, `statement ${name} must stay the same`);
+      if (known === undefined) this.texts.set(name, text);
+    }
+    return this.send(statement, values);
+  }
+
+  private async send(statement: Statement | string, values: readonly unknown[]): Promise<pg.QueryArrayResult> {
+    const named = typeof statement === "string" ? { text: statement } : statement;
+    try {
+      return await this.client.query({
+        ...named,
+        // Without values it is one message, and may be several statements.
+        ...(values.length === 0 && typeof statement === "string" ? {} : { values: [...values] }),
+        rowMode: "array",
+      });
+    } catch (cause) {
+      if (!(cause instanceof pg.DatabaseError) || isFatal(cause)) this.failure ??= cause;
+      throw cause;
+    }
+  }
+}
+
+/** Does the server end the connection behind this error? */
+function isFatal({ severity }: pg.DatabaseError): boolean {
+  return severity === "FATAL" || severity === "PANIC";
+}
+
+function setUp(timeoutMs: number, role: "reads" | "writes"): readonly string[] {
+  const writing = [
+    ["lock_timeout", `${timeoutMs}ms`],
+    ["idle_in_transaction_session_timeout", `${stallMsMax}ms`],
+  ] as const;
+  const wanted = [...settings, ...(role === "writes" ? writing : [])].map(([name, value]) => `('${name}', '${value}')`);
+  return [
+    `SELECT set_config(w.name, w.value, false) FROM (VALUES ${wanted.join(", ")}) w (name, value) JOIN pg_catalog.pg_settings s ON s.name = w.name`,
+    // Who acknowledges what is not on disk promises too much, whatever the role's default is; more than that may be asked for.
+    `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`,
+  ];
+}

@@ -1,0 +1,160 @@
+/** Read connections, a few at most, each held by one snapshot at a time.
+ *  Invariant: a snapshot's connection is inside a transaction that has read, so what it sees does not move. */
+import { LedgerError } from "../../kernel/errors.js";
+import type { StoreSnapshot } from "../../journal/store.js";
+import { Lifetime } from "../lifetime.js";
+import type { DatabaseClock } from "./clock.js";
+import { Connection } from "./connection.js";
+import type { ConnectionOptions } from "./connection.js";
+import { storeError } from "./errors.js";
+import { PostgresReads, toGround } from "./reads.js";
+import type { Ground, GroundColumns, Journal } from "./reads.js";
+
+const connectionsMax = 8;
+
+export interface SnapshotOptions {
+  readonly journal: Journal;
+  readonly connecting: ConnectionOptions;
+  readonly clock: DatabaseClock;
+}
+
+export class SnapshotPool {
+  private readonly options: SnapshotOptions;
+  private readonly idle: Connection[] = [];
+  private readonly used = new Map<Connection, Lifetime>();
+  private readonly waiting = new Set<() => void>();
+  private free = connectionsMax;
+  private closed = false;
+
+  constructor(options: SnapshotOptions) {
+    this.options = options;
+  }
+
+  async take(): Promise<StoreSnapshot> {
+    await this.takeSlot();
+    try {
+      const [connection, ground] = await this.pin();
+      const lifetime = new Lifetime();
+      this.used.set(connection, lifetime);
+      return new PostgresSnapshot(this.options.journal, connection, ground, lifetime, () => this.release(connection));
+    } catch (cause) {
+      this.giveSlot();
+      throw storeError(cause, this.options.journal.shown, "reading");
+    }
+  }
+
+  /** Closes idle connections. A snapshot in use goes on: it has read, and what it sees does not move. */
+  reset(): void {
+    for (const connection of this.idle.splice(0)) connection.destroy();
+  }
+
+  /** Ends all snapshots, those in use too. */
+  async close(): Promise<void> {
+    this.closed = true;
+    for (const lifetime of this.used.values()) lifetime.close();
+    for (const connection of this.used.keys()) connection.destroy();
+    const idle = this.idle.splice(0);
+    this.used.clear();
+    for (const resume of this.waiting) resume();
+    await Promise.all(idle.map((connection) => connection.close()));
+  }
+
+  /** Waits until fewer than the most connections are in use; whoever asked first goes first. */
+  private async takeSlot(): Promise<void> {
+    if (this.free > 0) {
+      this.free--;
+      return;
+    }
+    const { timeoutMs } = this.options.connecting;
+    let timer: NodeJS.Timeout | undefined;
+    const handedOver = await new Promise<boolean>((resolve) => {
+      const resume = (): void => {
+        this.waiting.delete(resume);
+        resolve(true);
+      };
+      this.waiting.add(resume);
+      timer = setTimeout(() => resolve(!this.waiting.delete(resume)), timeoutMs);
+    });
+    clearTimeout(timer);
+    if (handedOver) return;
+    const { shown } = this.options.journal;
+    throw new LedgerError(
+      "STORE_BUSY",
+      `reading ${shown} waited ${timeoutMs} ms for one of ${connectionsMax} snapshots to be released`,
+      {
+        details: { location: shown, snapshotsMax: connectionsMax },
+        hint: "release snapshots that are no longer read",
+      },
+    );
+  }
+
+  private giveSlot(): void {
+    const [next] = this.waiting;
+    if (next === undefined) this.free++;
+    else next();
+  }
+
+  /** A connection inside a transaction that has read. One that has stood idle may be gone without having said so: then another
+   *  one is asked, and the last is a new one. */
+  private async pin(): Promise<readonly [Connection, Ground]> {
+    for (;;) {
+      if (this.closed) throw new LedgerError("CLOSED", "the store must be open, found it closed");
+      const used = this.idle.pop();
+      if (used?.broken === true) continue;
+      const connection = used ?? (await Connection.open(this.options.connecting, "reads"));
+      try {
+        return [connection, await this.begin(connection)];
+      } catch (cause) {
+        connection.destroy();
+        if (used === undefined) throw cause;
+      }
+    }
+  }
+
+  private async begin(connection: Connection): Promise<Ground> {
+    const { journal, clock } = this.options;
+    const answers = [
+      connection.command("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+      connection.rows<GroundColumns>(journal.statements.ground),
+    ] as const;
+    for (const answer of answers) answer.catch(() => {}); // the first one that fails is told
+    const [, [row]] = [await answers[0], await answers[1]];
+    const ground = toGround(row!); // it has one row, whatever there is
+    clock.hear(ground.now);
+    return ground;
+  }
+
+  private release(connection: Connection): void {
+    if (!this.used.delete(connection)) return;
+    // It read only: nothing is lost, and a connection that cannot end its transaction is not used again.
+    if (!connection.broken) {
+      connection.command("ROLLBACK").catch(() => connection.destroy());
+      this.idle.push(connection);
+    }
+    this.giveSlot();
+  }
+}
+
+class PostgresSnapshot extends PostgresReads implements StoreSnapshot {
+  private readonly lifetime: Lifetime;
+  private readonly giveBack: () => void;
+
+  constructor(journal: Journal, connection: Connection, ground: Ground, lifetime: Lifetime, giveBack: () => void) {
+    super(journal, {
+      connection,
+      ground,
+      prepare: () => {
+        lifetime.require();
+        return undefined;
+      },
+    });
+    this.lifetime = lifetime;
+    this.giveBack = giveBack;
+  }
+
+  async release(): Promise<void> {
+    if (!this.lifetime.open) return;
+    this.lifetime.end();
+    this.giveBack();
+  }
+}

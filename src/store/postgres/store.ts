@@ -1,0 +1,158 @@
+/** The PostgreSQL store: one journal in one schema.
+ *  Invariants: a schema is looked at, and found to be ours, before anything in it changes; a commit that was acknowledged is on
+ *  the server's disk; nothing is held that outlives a connection. Decision 0028. */
+import { LedgerError } from "../../kernel/errors.js";
+import { busyTimeoutMsDefault } from "../../kernel/limits.js";
+import type { Clock } from "../../kernel/clock.js";
+import type { RawReader } from "../../journal/raw-reader.js";
+import type { FaultSeam, Store, StoreHealth, StoreSnapshot, StoreTransaction } from "../../journal/store.js";
+import { DatabaseClock } from "./clock.js";
+import { Connection } from "./connection.js";
+import type { ConnectionOptions } from "./connection.js";
+import { storeError } from "./errors.js";
+import { parsePostgresLocation } from "./location.js";
+import type { PostgresLocation } from "./location.js";
+import { findOrCreate } from "./opening.js";
+import { openRawReaderAt } from "./raw-reader.js";
+import { inspect } from "./shape.js";
+import { SnapshotPool } from "./snapshots.js";
+import { statementsOn } from "./statements.js";
+import { Writer } from "./writer.js";
+
+/** How a journal in PostgreSQL is opened. @public */
+export interface PostgresStoreOptions {
+  /** Never creates, changes or migrates anything; default false. */
+  readonly readOnly?: boolean;
+  /** Makes the schema and its tables where there are none; default true. */
+  readonly create?: boolean;
+  /** How long to wait for another writer, and for a connection, in ms. Default 5,000. */
+  readonly busyTimeoutMs?: number;
+  /** Is called before and after each durable step; may throw or end the process. For tests. */
+  readonly faults?: FaultSeam;
+}
+
+/** Opens the journal at an address, or makes it: `postgres://user@host/database?journal=name`. Refuses as `openLedger`
+ *  does. @public */
+export async function openPostgresStore(url: string, options: PostgresStoreOptions = {}): Promise<Store> {
+  const place = parsePostgresLocation(url);
+  const { readOnly = false, create = true, busyTimeoutMs = busyTimeoutMsDefault, faults } = options;
+  const connecting = { config: place.config, timeoutMs: busyTimeoutMs };
+  try {
+    const connection = await Connection.open(connecting, readOnly ? "reads" : "writes");
+    try {
+      if (readOnly) await inspect(connection, place, "read");
+      else await findOrCreate(connection, place, { create, faults });
+      const durable = await isDurable(connection);
+      const store = new PostgresStore({ place, connecting, durable, faults, writing: readOnly ? null : connection });
+      await store.hearTime();
+      if (readOnly) await connection.close();
+      return store;
+    } catch (cause) {
+      connection.destroy();
+      throw cause;
+    }
+  } catch (cause) {
+    throw storeError(cause, place.shown, "opening");
+  }
+}
+
+/** Does the server wait for its disk? */
+async function isDurable(connection: Connection): Promise<boolean> {
+  const [row] = await connection.rows<[string]>("SELECT coalesce(current_setting('fsync', true), 'on')");
+  return row?.[0] === "on";
+}
+
+interface StoreParts {
+  readonly place: PostgresLocation;
+  readonly connecting: ConnectionOptions;
+  readonly durable: boolean;
+  readonly faults: FaultSeam | undefined;
+  /** The connection to write by; null: for reading only. */
+  readonly writing: Connection | null;
+}
+
+class PostgresStore implements Store {
+  readonly kind = "postgres";
+  readonly location: string;
+  readonly readOnly: boolean;
+  readonly clock: Clock;
+  readonly remote = true;
+  private readonly parts: StoreParts;
+  private readonly pool: SnapshotPool;
+  private readonly writer: Writer | null;
+  private closing: Promise<void> | null = null;
+
+  constructor(parts: StoreParts) {
+    const { place, connecting, faults, writing } = parts;
+    const clock = new DatabaseClock();
+    const journal = { shown: place.shown, schema: place.schema, statements: statementsOn(place.schema) };
+    this.parts = parts;
+    this.location = place.shown;
+    this.readOnly = writing === null;
+    this.clock = clock;
+    this.pool = new SnapshotPool({ journal, connecting, clock });
+    this.writer = writing === null ? null : new Writer({ journal, connecting, clock, faults }, writing);
+  }
+
+  /** The clock is right from the first snapshot on. */
+  async hearTime(): Promise<void> {
+    await (await this.pool.take()).release();
+  }
+
+  async begin(): Promise<StoreTransaction> {
+    this.check();
+    if (this.writer === null)
+      throw new LedgerError("READ_ONLY", `${this.location} was opened for reading only`, {
+        details: { location: this.location },
+      });
+    return this.writer.begin();
+  }
+
+  async snapshot(): Promise<StoreSnapshot> {
+    this.check();
+    return this.pool.take();
+  }
+
+  async reset(): Promise<void> {
+    this.check();
+    this.pool.reset();
+    await this.writer?.reset();
+  }
+
+  async maintain(): Promise<void> {
+    if (this.closing === null) await this.writer?.dropRetired();
+  }
+
+  listen(): () => void {
+    return () => {};
+  }
+
+  async scrub(): Promise<boolean> {
+    return this.closing === null && ((await this.writer?.scrub()) ?? false);
+  }
+
+  async health(): Promise<StoreHealth> {
+    this.check();
+    const durability = this.parts.durable ? "power loss" : "nothing";
+    return { kind: this.kind, durability, copied: false, scrubOwed: false, wal: null };
+  }
+
+  async raw(): Promise<RawReader> {
+    this.check();
+    return openRawReaderAt(this.parts.place, this.parts.connecting);
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.end();
+    return this.closing;
+  }
+
+  private async end(): Promise<void> {
+    await this.pool.close();
+    await this.writer?.close();
+  }
+
+  private check(): void {
+    if (this.closing !== null) throw new LedgerError("CLOSED", "the store must be open, found it closed");
+  }
+}

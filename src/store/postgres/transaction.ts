@@ -1,0 +1,384 @@
+import type { DocumentWrite, FoldedMark, ProjectionRow } from "../../journal/documents.js";
+import { InvariantError, invariant } from "../../kernel/errors.js";
+import type {
+  ConsumerRow,
+  ContentRow,
+  DurableStep,
+  EntryRow,
+  FaultSeam,
+  StoredCheckpoint,
+  StoreHead,
+  StoreTransaction,
+  StreamHead,
+  TreeNode,
+} from "../../journal/store.js";
+import { requireCompleted } from "../completed-nodes.js";
+import { consumerValues } from "../consumer-row.js";
+import { Lifetime } from "../lifetime.js";
+import { projectionValues } from "../projection-row.js";
+import type { CachedStream, StreamCache } from "../stream-cache.js";
+import { encodePage, revisionsPerPage } from "../stream-page.js";
+import type { Connection } from "./connection.js";
+import { createTable } from "./create.js";
+import { byteText, writes } from "./documents.js";
+import type { Ask } from "./documents.js";
+import { sqlState, storeError } from "./errors.js";
+import { PostgresReads } from "./reads.js";
+import type { Ground, Journal } from "./reads.js";
+import { documentTable, retiredPrefix } from "./schema.js";
+import type { StatementName } from "./statements.js";
+
+/** What a transaction needs of the writer that began it. */
+export interface TransactionHost {
+  readonly journal: Journal;
+  readonly connection: Connection;
+  readonly cache: StreamCache;
+  readonly faults: FaultSeam | undefined;
+  /** It was committed, and leaves this head; gives the lock back. */
+  committed(head: StoreHead | null): void;
+  /** Undoes it and gives the lock back; never throws. */
+  undo(): Promise<void>;
+}
+
+interface Held extends Ask {
+  readonly step: DurableStep;
+}
+
+/** Bytes of contents in one statement. */
+const contentBytesMax = 8 * 1024 * 1024;
+
+/** The one open write transaction of a journal. What it writes is held back, and sent behind one another without waiting, with
+ *  the COMMIT or before the next read.
+ *  Invariant: what it appends is dense and links to what is there; a caller that breaks that is a bug, and told so before
+ *  anything is sent. */
+export class PostgresTransaction extends PostgresReads implements StoreTransaction {
+  private readonly host: TransactionHost;
+  private readonly lifetime: Lifetime;
+  private readonly ground: { head: StoreHead | null } & Ground;
+  private readonly held: Held[];
+  private contentCount: number;
+
+  constructor(host: TransactionHost, ground: Ground) {
+    const lifetime = new Lifetime();
+    const mine = { ...ground };
+    const held: Held[] = [];
+    super(host.journal, {
+      connection: host.connection,
+      ground: mine,
+      prepare: () => {
+        lifetime.require();
+        return held.length === 0 ? undefined : this.flush();
+      },
+    });
+    this.host = host;
+    this.lifetime = lifetime;
+    this.ground = mine;
+    this.held = held;
+    this.contentCount = ground.contents;
+  }
+
+  override async head(): Promise<StoreHead | null> {
+    this.lifetime.require();
+    return this.ground.head;
+  }
+
+  override async streamHeads(streams: readonly string[]): Promise<readonly (StreamHead | null)[]> {
+    this.lifetime.require();
+    await this.find(streams);
+    return streams.map((name) => {
+      const stream = this.host.cache.get(name);
+      return stream === undefined || stream.rev === 0 ? null : { rev: stream.rev, seq: stream.seq };
+    });
+  }
+
+  async append(
+    entries: readonly EntryRow[],
+    contents: readonly ContentRow[],
+    nodes: readonly TreeNode[],
+  ): Promise<void> {
+    this.lifetime.require();
+    const before = (this.ground.head?.seq ?? -1) + 1;
+    requireCompleted(before, before + entries.length, nodes);
+    this.holdContents(contents);
+    if (entries.length === 0) return;
+    await this.find(entries.map(({ stream }) => stream));
+    const { cache } = this.host;
+    await this.learnTypes(entries);
+    if (entries.some(({ stream }) => cache.get(stream) === undefined)) await this.learnLastStream();
+    const touched = this.holdEntries(entries);
+    const rows = [...touched].map(([name, stream]) => [stream.id, name, stream.rev, stream.seq] as const);
+    this.hold("streams", "putStreams", columns(rows, 4));
+    await this.holdPages(touched);
+    if (nodes.length > 0)
+      this.hold(
+        "nodes",
+        "insertNodes",
+        columns(
+          nodes.map(({ level, n, hash }) => [level, n, hash]),
+          3,
+        ),
+      );
+  }
+
+  async erase(numbers: readonly number[], position: number): Promise<void> {
+    this.requireEntry(position);
+    const unique = new Set(numbers);
+    invariant(unique.size === numbers.length, "a content is erased once");
+    const [row] = await this.read<[number]>("storedContents", [numbers]);
+    invariant(row?.[0] === numbers.length, `contents ${numbers.join(", ")} must be stored to be erased`);
+    this.hold("erase", "eraseContents", [numbers, position]);
+    await this.flush();
+  }
+
+  async putCheckpoint({ size, note }: StoredCheckpoint): Promise<void> {
+    this.requireEntry(size - 1);
+    this.hold("operational", "putCheckpoint", [size, note]);
+  }
+
+  async putConsumer(consumer: ConsumerRow): Promise<void> {
+    this.lifetime.require();
+    this.hold("operational", "putConsumer", consumerValues(consumer));
+  }
+
+  async deleteConsumer(name: string): Promise<void> {
+    this.lifetime.require();
+    this.hold("operational", "deleteConsumer", [name]);
+  }
+
+  async addProjection(row: Omit<ProjectionRow, "id">): Promise<number> {
+    const [last] = await this.read<[number]>("lastTable", []);
+    const id = (last?.[0] ?? 0) + 1;
+    const count = row.indexes.length;
+    for (const text of createTable(this.journal.schema, documentTable(id, count))) this.holdText("projections", text);
+    this.hold("projections", "insertProjection", projectionValues(id, row));
+    this.hold("projections", "markTable", [String(id)]);
+    this.ground.tables.set(id, count);
+    return id;
+  }
+
+  async putProjection({ id, name, version, indexes, status, position, entryId, error }: ProjectionRow): Promise<void> {
+    const made = [id, name, version, JSON.stringify(indexes)];
+    const changes = await this.act("projections", "updateProjection", [status, position, entryId, error, ...made]);
+    invariant(changes === 1, `table ${id} must be there, and stay the one of ${name} ${version}`);
+  }
+
+  async dropProjection(id: number): Promise<void> {
+    const changes = await this.act("projections", "deleteProjection", [id]);
+    invariant(changes === 1, `table ${id} must be there`);
+    this.hold("projections", "retireTable", [`${retiredPrefix}${id}`, String(this.ground.now)]);
+    this.ground.tables.delete(id);
+  }
+
+  async putFolded({ position, entryId, tables }: FoldedMark): Promise<void> {
+    this.lifetime.require();
+    this.hold("projections", "putFolded", [position, entryId, JSON.stringify(tables)]);
+  }
+
+  async putDocuments(table: number, changes: readonly DocumentWrite[]): Promise<void> {
+    this.lifetime.require();
+    const count = this.ground.tables.get(table);
+    invariant(count !== undefined, `table ${table} must be there`);
+    for (const ask of writes(this.journal.schema, table, count, changes)) this.held.push({ step: "documents", ...ask });
+  }
+
+  async commit(): Promise<void> {
+    this.lifetime.require();
+    this.lifetime.end();
+    const { faults, connection } = this.host;
+    try {
+      if (faults !== undefined) await this.sendOneByOne(faults);
+      faults?.("commit", "before");
+      const sent = this.send();
+      const committing = connection.command("COMMIT");
+      committing.catch(() => {}); // what failed before it is told first
+      await Promise.all(sent);
+      const tag = await committing;
+      // Where a statement failed, the server says so to COMMIT by undoing it all.
+      if (tag !== "COMMIT") throw new Error(`the server answered COMMIT with ${tag}`);
+      faults?.("commit", "after");
+      this.host.committed(this.ground.head);
+    } catch (cause) {
+      await this.host.undo();
+      throw this.failure(cause);
+    }
+  }
+
+  async rollback(): Promise<void> {
+    if (!this.lifetime.open) return;
+    this.lifetime.end();
+    await this.host.undo();
+  }
+
+  /** Undoes it because its store is closed. */
+  async abandon(): Promise<void> {
+    if (!this.lifetime.open) return;
+    this.lifetime.close();
+    await this.host.undo();
+  }
+
+  private requireEntry(position: number): void {
+    this.lifetime.require();
+    const size = (this.ground.head?.seq ?? -1) + 1;
+    invariant(position >= 0 && position < size, `an entry must stand at ${position}, found ${size} entries`);
+  }
+
+  private holdContents(contents: readonly ContentRow[]): void {
+    let rows: unknown[][] = [];
+    let bytes = 0;
+    const send = (): void => {
+      if (rows.length > 0) this.hold("contents", "insertContents", columns(rows, 6));
+      rows = [];
+      bytes = 0;
+    };
+    for (const row of contents) {
+      invariant(row.n === this.contentCount + 1, `content ${row.n} must follow content ${this.contentCount}`);
+      rows.push([row.n, row.digest, row.media, byteText(row.salt), row.plain, byteText(row.bytes)]);
+      bytes += row.bytes.length;
+      this.contentCount = row.n;
+      if (bytes > contentBytesMax) send();
+    }
+    send();
+    if (this.ground.head !== null) this.ground.head = { ...this.ground.head, contents: this.contentCount };
+  }
+
+  /** Gives each entry its place at the end of its stream and of the journal. Answers the streams that it touched. */
+  private holdEntries(entries: readonly EntryRow[]): ReadonlyMap<string, CachedStream> {
+    const touched = new Map<string, CachedStream>();
+    const rows = entries.map((row) => {
+      const { seq, id, rev, before, at, skew, entry } = row;
+      const last = this.ground.head?.seq ?? -1;
+      invariant(seq === last + 1, `entry ${seq} must follow the head ${last}`);
+      const stream = touched.get(row.stream) ?? this.streamOf(row.stream);
+      touched.set(row.stream, stream);
+      invariant(rev === stream.rev + 1, `revision ${rev} must follow revision ${stream.rev} of its stream`);
+      invariant(
+        before === (stream.rev === 0 ? null : stream.seq),
+        `entry ${seq} must name the entry of its stream before it`,
+      );
+      stream.rev = rev;
+      stream.seq = seq;
+      stream.tail?.push(seq);
+      this.ground.head = { seq, id, at, skew, contents: this.contentCount };
+      return [seq, id, stream.id, rev, before, this.host.cache.types.get(row.type), at, skew, entry];
+    });
+    this.hold("entries", "insertEntries", columns(rows, 9));
+    return touched;
+  }
+
+  private streamOf(name: string): CachedStream {
+    const { cache } = this.host;
+    const known = cache.get(name);
+    if (known !== undefined) return known;
+    const id = cache.nextStream!; // it was learned for those that are not known
+    cache.nextStream = id + 1;
+    const stream: CachedStream = { id, stored: false, rev: 0, seq: -1, pages: 0, tail: [] };
+    cache.set(name, stream);
+    return stream;
+  }
+
+  /** Writes the pages that became full. */
+  private async holdPages(touched: ReadonlyMap<string, CachedStream>): Promise<void> {
+    const pages: unknown[][] = [];
+    for (const stream of touched.values()) {
+      if (stream.rev < (stream.pages + 1) * revisionsPerPage) continue;
+      const since = stream.rev - stream.pages * revisionsPerPage;
+      const positions = stream.tail ?? (await this.walkBack(stream.seq, since));
+      invariant(positions.length === since, "a stream's tail must hold each revision since its last full page");
+      for (; positions.length >= revisionsPerPage; stream.pages++)
+        pages.push([stream.id, stream.pages, encodePage(positions.splice(0, revisionsPerPage))]);
+      stream.tail = positions;
+    }
+    if (pages.length > 0) this.hold("streams", "insertPages", columns(pages, 3));
+  }
+
+  /** Learns of streams that exist and are not known yet. */
+  private async find(names: readonly string[]): Promise<void> {
+    const { cache } = this.host;
+    const asked = [...new Set(names)].filter((name) => cache.get(name) === undefined);
+    if (asked.length === 0) return;
+    for (const [name, { id, rev, seq }] of await this.streamRows(asked))
+      cache.set(name, { id, stored: true, rev, seq, pages: Math.floor(rev / revisionsPerPage), tail: null });
+  }
+
+  private async learnLastStream(): Promise<void> {
+    const { cache } = this.host;
+    if (cache.nextStream !== null) return;
+    const [row] = await this.read<[number]>("lastStream", []);
+    cache.nextStream = (row?.[0] ?? 0) + 1;
+  }
+
+  /** Learns the numbers of all types, and gives one to each that is new. */
+  private async learnTypes(entries: readonly EntryRow[]): Promise<void> {
+    const { cache } = this.host;
+    const isNew = (type: string): boolean => !cache.types.has(type);
+    if (!entries.some(({ type }) => isNew(type))) return;
+    const rows = await this.read<[number, string]>("types", []);
+    for (const [id, name] of rows) cache.types.set(name, id);
+    const fresh = [...new Set(entries.map(({ type }) => type).filter(isNew))];
+    if (fresh.length === 0) return;
+    const first = (rows.at(-1)?.[0] ?? 0) + 1;
+    fresh.forEach((type, index) => cache.types.set(type, first + index));
+    this.hold("entries", "insertTypes", [fresh.map((_, index) => first + index), fresh]);
+  }
+
+  private hold(step: DurableStep, name: StatementName, values: readonly unknown[]): void {
+    this.held.push({ step, statement: this.journal.statements[name], values });
+  }
+
+  private holdText(step: DurableStep, text: string): void {
+    this.held.push({ step, statement: { name: "", text }, values: [] });
+  }
+
+  /** Does something now, and says how many rows it changed. */
+  private async act(step: DurableStep, name: StatementName, values: readonly unknown[]): Promise<number> {
+    this.lifetime.require();
+    await this.flush();
+    const { faults, connection, journal } = this.host;
+    try {
+      faults?.(step, "before");
+      const changes = await connection.run(journal.statements[name], values);
+      faults?.(step, "after");
+      return changes;
+    } catch (cause) {
+      throw storeError(cause, journal.shown, "writing to");
+    }
+  }
+
+  /** Sends what was held back, and waits for the answers. */
+  private async flush(): Promise<void> {
+    const { faults } = this.host;
+    try {
+      if (faults === undefined) await Promise.all(this.send());
+      else await this.sendOneByOne(faults);
+    } catch (cause) {
+      throw this.failure(cause);
+    }
+  }
+
+  /** Sends what was held back. Throws when something cannot be sent, and then nothing may be sent behind it. */
+  private send(): Promise<unknown>[] {
+    return this.held.splice(0).map(({ statement, values }) => {
+      const answer = this.host.connection.run(statement.name === "" ? statement.text : statement, values);
+      answer.catch(() => {}); // whoever waits for all of them hears of it
+      return answer;
+    });
+  }
+
+  private async sendOneByOne(faults: FaultSeam): Promise<void> {
+    for (const { step, statement, values } of this.held.splice(0)) {
+      faults(step, "before");
+      await this.host.connection.run(statement.name === "" ? statement.text : statement, values);
+      faults(step, "after");
+    }
+  }
+
+  private failure(cause: unknown): unknown {
+    if (sqlState(cause) !== "22012") return storeError(cause, this.journal.shown, "writing to");
+    return new InvariantError("a document that says not all of its indexes must be there already");
+  }
+}
+
+/** Rows as one list a column. */
+function columns(rows: readonly (readonly unknown[])[], count: number): unknown[][] {
+  return Array.from({ length: count }, (_, column) => rows.map((row) => row[column]));
+}

@@ -1,0 +1,202 @@
+/** The one write connection of a store, its lock and its caches.
+ *  Invariants: the head row is locked before anything is read; caches are believed only while the head is the one they were
+ *  made from; a connection in doubt is not used again. */
+import { LedgerError } from "../../kernel/errors.js";
+import type { FaultSeam, StoreHead } from "../../journal/store.js";
+import { FairLock } from "../fair-lock.js";
+import { StreamCache } from "../stream-cache.js";
+import type { DatabaseClock } from "./clock.js";
+import { Connection } from "./connection.js";
+import type { ConnectionOptions } from "./connection.js";
+import { storeError } from "./errors.js";
+import { toGround } from "./reads.js";
+import type { Ground, GroundColumns, Journal } from "./reads.js";
+import { qualified, retiredPrefix } from "./schema.js";
+import { PostgresTransaction } from "./transaction.js";
+
+/** For so long a table of documents that was dropped stays for those who read it. */
+const retiredMs = 60_000;
+
+export interface WriterOptions {
+  readonly journal: Journal;
+  readonly connecting: ConnectionOptions;
+  readonly clock: DatabaseClock;
+  readonly faults: FaultSeam | undefined;
+}
+
+export class Writer {
+  private readonly options: WriterOptions;
+  private readonly lock = new FairLock();
+  private readonly cache = new StreamCache();
+  private cachedAt: string | null = null;
+  private connection: Connection | null = null;
+  private transaction: PostgresTransaction | null = null;
+  private dropDueAt = 0;
+  private closed = false;
+
+  constructor(options: WriterOptions, connection: Connection | null) {
+    this.options = options;
+    this.connection = connection;
+  }
+
+  /** Takes the lock, waiting in turn for this process and at most the busy timeout for others. */
+  async begin(): Promise<PostgresTransaction> {
+    const { journal, faults } = this.options;
+    const release = await this.lock.acquire();
+    try {
+      this.checkOpen();
+      const connection = await this.connected();
+      faults?.("begin", "before");
+      const ground = await this.lockHead(connection);
+      this.checkOpen();
+      faults?.("begin", "after");
+      this.transaction = this.start(connection, ground, release);
+      return this.transaction;
+    } catch (cause) {
+      await this.undo();
+      release();
+      throw storeError(cause, journal.shown, "writing to");
+    }
+  }
+
+  /** Drops the connection and all caches; the next `begin` opens it again. Waits for the open transaction. */
+  async reset(): Promise<void> {
+    const release = await this.lock.acquire();
+    this.drop();
+    release();
+  }
+
+  /** Drops tables of documents that were retired a while ago, so that those who read them then are done. Never throws. */
+  async dropRetired(): Promise<void> {
+    if (performance.now() < this.dropDueAt) return;
+    this.dropDueAt = performance.now() + retiredMs;
+    const { journal, clock } = this.options;
+    const release = await this.lock.acquire();
+    try {
+      this.checkOpen();
+      const connection = await this.connected();
+      const { retiredTables } = journal.statements;
+      for (const [key] of await connection.rows<[string]>(retiredTables, [clock.now() - retiredMs]))
+        await connection.script([
+          "BEGIN",
+          // Without the write lock, and behind nobody: another time will do.
+          `SET LOCAL lock_timeout = 10`,
+          `DROP TABLE IF EXISTS ${qualified(journal.schema, `doc_${Number(key.slice(retiredPrefix.length))}`)}`,
+          `DELETE FROM ${qualified(journal.schema, "meta")} WHERE key = '${retiredPrefix}${Number(key.slice(retiredPrefix.length))}'`,
+          "COMMIT",
+        ]);
+    } catch {
+      await this.undo();
+    } finally {
+      release();
+    }
+  }
+
+  /** Gives back to the server what erased contents took, as far as it lets us. */
+  async scrub(): Promise<boolean> {
+    const { journal } = this.options;
+    const release = await this.lock.acquire();
+    try {
+      this.checkOpen();
+      const connection = await this.connected();
+      await connection.command(`VACUUM "${journal.schema}".contents`);
+      return true;
+    } catch {
+      return false;
+    } finally {
+      release();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.transaction?.abandon();
+    const release = await this.lock.acquire();
+    try {
+      this.options.faults?.("close", "before");
+    } finally {
+      await this.connection?.close();
+      this.connection = null;
+      release();
+    }
+    this.options.faults?.("close", "after");
+  }
+
+  private async connected(): Promise<Connection> {
+    if (this.connection?.broken === true) this.drop();
+    return (this.connection ??= await Connection.open(this.options.connecting, "writes"));
+  }
+
+  /** All of it goes out at once; what is read is read behind the lock. */
+  private async lockHead(connection: Connection): Promise<Ground> {
+    const { lock, ground } = this.options.journal.statements;
+    const answers = [
+      connection.command("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
+      connection.rows(lock),
+      connection.rows<GroundColumns>(ground),
+    ] as const;
+    for (const answer of answers) answer.catch(() => {}); // the first one that fails is told
+    const [, locked, [row]] = [await answers[0], await answers[1], await answers[2]];
+    if (locked.length !== 1 || row === undefined)
+      throw new LedgerError("STORE_DAMAGED", `${this.options.journal.shown} must have one head row, found none`, {
+        hint: "run verify",
+      });
+    const found = toGround(row);
+    this.options.clock.hear(found.now);
+    return found;
+  }
+
+  private start(connection: Connection, ground: Ground, release: () => void): PostgresTransaction {
+    const id = ground.head?.id ?? null;
+    if (id === null || id !== this.cachedAt) this.forget();
+    this.cachedAt = id;
+    this.cache.trim();
+    return new PostgresTransaction(
+      {
+        journal: this.options.journal,
+        connection,
+        cache: this.cache,
+        faults: this.options.faults,
+        committed: (head: StoreHead | null) => {
+          this.cachedAt = head?.id ?? null;
+          this.transaction = null;
+          release();
+        },
+        undo: async () => {
+          await this.undo();
+          release();
+        },
+      },
+      ground,
+    );
+  }
+
+  /** Ends an open transaction without its changes, and what was remembered of them. Never throws. */
+  private async undo(): Promise<void> {
+    this.transaction = null;
+    this.forget();
+    const { connection } = this;
+    if (connection === null) return;
+    try {
+      if (!connection.broken) await connection.command("ROLLBACK");
+    } catch {
+      // The server undoes it when it sees that the connection is gone.
+    }
+    if (connection.broken) this.drop();
+  }
+
+  private drop(): void {
+    this.forget();
+    this.connection?.destroy();
+    this.connection = null;
+  }
+
+  private forget(): void {
+    this.cache.clear();
+    this.cachedAt = null;
+  }
+
+  private checkOpen(): void {
+    if (this.closed) throw new LedgerError("CLOSED", "the store must be open, found it closed");
+  }
+}
