@@ -2,7 +2,7 @@
  *  Invariants: what is asked goes out at once, behind what was asked before, and is answered in that order; a connection that
  *  failed says so to everybody who waits, and is not used again. */
 import pg from "pg";
-import type { ClientConfig } from "pg";
+import type { ClientConfig, CustomTypesConfig } from "pg";
 import { invariant } from "../../kernel/errors.js";
 
 /** One statement: prepared once a connection, under its name. */
@@ -36,11 +36,11 @@ function exact(text: string): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(text);
 }
 
-const int8 = 20;
-const types = {
-  getTypeParser: (oid: number, format?: "text" | "binary"): unknown =>
-    oid === int8 ? exact : (pg.types.getTypeParser(oid, format as "text") as unknown),
-} as ClientConfig["types"];
+const int8 = pg.types.builtins.INT8;
+const types: CustomTypesConfig = {
+  getTypeParser: ((oid: Parameters<typeof pg.types.getTypeParser>[0], format?: "text") =>
+    oid === int8 ? exact : (pg.types.getTypeParser(oid, format) as unknown)) as typeof pg.types.getTypeParser,
+};
 
 export class Connection {
   private readonly client: pg.Client;
@@ -65,9 +65,9 @@ export class Connection {
       connectionTimeoutMillis: Math.max(timeoutMs, 1),
       query_timeout: timeoutMs + silenceMsMax,
       ...config,
-      ...(types === undefined ? {} : { types }),
+      types,
       pipeline: true,
-    } as ClientConfig);
+    });
     const connection = new Connection(client);
     try {
       await client.connect();

@@ -7,7 +7,7 @@ import { catalogueQuery, linesOfGuard, linesOfTable } from "./catalogue.js";
 import type { CatalogueLine } from "./catalogue.js";
 import { storeError } from "./errors.js";
 import type { PostgresLocation } from "./location.js";
-import { documentTable, guards, layoutVersion, qualified, schemaIdentifier, tables } from "./schema.js";
+import { documentTable, guards, layoutVersion, qualified, retiredPrefix, schemaIdentifier, tables } from "./schema.js";
 
 /** PostgreSQL 14, in the server's own way of counting. */
 const serverVersionMin = 140_000;
@@ -74,6 +74,10 @@ export async function shapeDifferences(
   const readable = !differences.some(({ where }) => where.startsWith("projections"));
   const documents = readable ? await readDocumentTables(connection, schema) : { problems: [], lines: [] };
   differences.push(...documents.problems, ...take(documents.lines, there));
+  const retired = differences.some(({ where }) => where.startsWith("meta"))
+    ? []
+    : await readRetired(connection, schema);
+  for (const [key, { where, of }] of there) if (retired.includes(where) || retired.includes(of)) there.delete(key);
   const known = readable && documents.problems.length === 0;
   for (const line of there.values()) {
     const { kind, where, is, of } = line;
@@ -81,6 +85,14 @@ export async function shapeDifferences(
     differences.push({ where, message: `${kind} ${where} must not be there, found ${cut(is)}` });
   }
   return differences.sort((one, other) => (one.where < other.where ? -1 : 1));
+}
+
+/** Tables of documents that were dropped, and stand until nobody reads them any more. */
+async function readRetired(connection: Connection, schema: string): Promise<readonly string[]> {
+  const rows = await connection.rows<[string]>(
+    `SELECT key FROM ${qualified(schema, "meta")} WHERE starts_with(key, '${retiredPrefix}')`,
+  );
+  return rows.map(([key]) => `doc_${key.slice(retiredPrefix.length)}`);
 }
 
 /** The layout version that a journal carries, as text; null when it says none. */
