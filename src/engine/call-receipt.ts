@@ -13,6 +13,7 @@ import type { AnyProjection } from "../../projections/define-projection.js";
 import { receiptKey, receipts } from "../../projections/receipt.js";
 import type { Batch } from "./batch.js";
 import { noteUnready } from "./command-reads.js";
+import type { Foreseen } from "./foreseen.js";
 import type { PreparedCall, PreparedCommand } from "./prepare-commands.js";
 import type { PendingContent, PreparedEvent } from "./prepare-event.js";
 import type { AcceptedCall, CallAnswer, CallReceipt, RefusedCall } from "./queued-commands.js";
@@ -29,6 +30,12 @@ export class ReceiptOfCall implements CallReceipt {
   constructor(call: PreparedCall, id: string) {
     this.call = call;
     this.id = id;
+  }
+
+  foresee(foreseen: Foreseen): void {
+    const { client } = this.call;
+    foreseen.document(receipts, receiptKey(client, this.id));
+    foreseen.stream(receiptStream(client));
   }
 
   async find(

@@ -5,7 +5,8 @@ import { parseStage } from "../commands/read.js";
 import type { CommandRead, FoundContent, Moment } from "../commands/read.js";
 import type { ContentReference } from "../journal/content.js";
 import type { AnyProjection } from "../../projections/define-projection.js";
-import type { Known } from "./known.js";
+import type { Foreseen } from "./foreseen.js";
+import type { Known, Lookups } from "./known.js";
 import type { PreparedCommand } from "./prepare-commands.js";
 import { onceKnown } from "./once-known.js";
 import { isDamagedDocument } from "./projector/stored-document.js";
@@ -42,6 +43,33 @@ const noSalts: FoundAll["salts"] = new Map();
  *  but for a `StoreFailure`. */
 export function readAll(command: PreparedCommand, ground: ReadGround): Promise<FoundAll> | FoundAll {
   return readStages({ command, ground, moment: Object.freeze({ at: ground.tx.at }), salts: noSalts }, 0, nothing);
+}
+
+/** Says what the first stage of a command will read. What a stage throws here it throws again when the command is decided, which
+ *  refuses it then. */
+export function foreseeReads({ definition, input, path }: PreparedCommand, foreseen: Foreseen): void {
+  const [stage] = definition.reads;
+  if (stage === undefined) return;
+  try {
+    const moment = Object.freeze({ at: foreseen.at });
+    for (const [, wish] of parseStage(stage(input as never, nothing as never, moment), path))
+      if (wish !== null) foreseeWish(wish, foreseen);
+  } catch {
+    // Nothing is foreseen of it.
+  }
+}
+
+function foreseeWish(wish: CommandRead, foreseen: Foreseen): void {
+  switch (wish.read) {
+    case "document":
+      if (wish.key !== null) foreseen.document(wish.projection, parseKey(wish.key, "key"));
+      return;
+    case "query":
+      foreseen.queries.push(wish);
+      return;
+    case "content":
+      if (wish.reference !== null) foreseen.need({ touched: [], lookups: lookupOf(wish.reference) });
+  }
 }
 
 function readStages(reading: Reading, index: number, found: FoundAll["found"]): Promise<FoundAll> | FoundAll {
@@ -98,8 +126,7 @@ function fetch(wish: CommandRead, path: string, reading: Reading): unknown {
 
 async function findContent(reference: ContentReference, reading: Reading): Promise<FoundContent> {
   const { tx, known } = reading.ground;
-  const lookups = { positions: [], endsOf: [], contents: [reference.n], plains: [] };
-  const loading = known.load({ touched: [], lookups });
+  const loading = known.load({ touched: [], lookups: lookupOf(reference) });
   if (loading !== undefined) await ofStore(loading);
   const stored = tx.content(reference.n);
   const isThere = stored !== null && stored.digest === reference.$content;
@@ -109,6 +136,10 @@ async function findContent(reference: ContentReference, reading: Reading): Promi
     reading.salts = new Map(reading.salts).set(reference.n, salt);
   }
   return Object.freeze({ reference, state });
+}
+
+function lookupOf({ n }: ContentReference): Lookups {
+  return { positions: [], endsOf: [], contents: [n], plains: [] };
 }
 
 const refusing: ReadonlySet<string> = new Set([

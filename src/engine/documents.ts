@@ -2,12 +2,28 @@
  *  projector, which keeps tables. Source: decision 0018. */
 import type { FindQuery, FoundDocuments, Projection } from "../../projections/define-projection.js";
 import type { ProjectionEvent } from "../../projections/event.js";
-import type { StoreHead, StoreTransaction } from "../journal/store.js";
+import type { StoreHead, StoreReads, StoreTransaction } from "../journal/store.js";
+import type { ForeseenDocuments } from "./foreseen.js";
+import type { WrittenSince } from "./written-since.js";
+
+/** What documents are brought on by. */
+export interface DocumentsStart {
+  readonly head: StoreHead | null;
+  /** What others wrote since the writer last looked; null: nothing, or nobody can tell. */
+  readonly since: WrittenSince | null;
+  /** What is to be read in lists; null where that is no gain. */
+  readonly foreseen: ForeseenDocuments | null;
+}
 
 /** Where the writer gets the documents of its batches. */
 export interface Documents {
+  /** Is there something that would have to be dropped unless it is known what others wrote? */
+  readonly remembers: boolean;
   /** Under the lock, at the start of a batch: what others wrote since is folded into the tables that follow. */
-  begin(transaction: StoreTransaction, head: StoreHead | null): Promise<BatchDocuments> | BatchDocuments;
+  begin(transaction: StoreTransaction, start: DocumentsStart): Promise<BatchDocuments> | BatchDocuments;
+  /** Before the lock: brings what is remembered on to the head of a snapshot, and reads what is foreseen from it. Does nothing
+   *  where that would need a write. */
+  readAhead(reads: StoreReads, start: DocumentsStart): Promise<void>;
   /** After a commit that failed or gave no answer: everything that is remembered is dropped. */
   forget(): void;
 }

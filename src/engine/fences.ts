@@ -14,6 +14,7 @@ import type { OwnedDocument } from "../../projections/owned.js";
 import { ownedBy } from "../../projections/owned-by.js";
 import type { Batch } from "./batch.js";
 import { noteUnready } from "./command-reads.js";
+import type { Foreseen } from "./foreseen.js";
 import { onceKnown } from "./once-known.js";
 import { placeEvents } from "./place-events.js";
 import { ownEvent } from "./prepare-event.js";
@@ -63,14 +64,24 @@ export async function recordRefusal(
   await placeEvents([event], "record", { batch, tx });
 }
 
+/** Says which document a fence will be checked by. */
+export function foreseeFence({ key }: FenceProof, foreseen: Foreseen): void {
+  const { projection, name } = placeOf(key);
+  foreseen.document(projection, name);
+}
+
 function readOwned(
   key: string,
   tx: Tx,
   unready: AnyProjection[],
 ): Promise<OwnedDocument | null> | OwnedDocument | null {
-  const projection = ownedBy(kindOf(key)) as Projection<OwnedDocument>; // as `parseFenceOption` let it through
-  const name = key.slice(key.indexOf("/") + 1);
+  const { projection, name } = placeOf(key);
   return askStore(() => tx.documents.get(projection, name), noteUnready(projection, { unready }));
+}
+
+function placeOf(key: string): { readonly projection: Projection<OwnedDocument>; readonly name: string } {
+  const projection = ownedBy(kindOf(key)) as Projection<OwnedDocument>; // as `parseFenceOption` let it through
+  return { projection, name: key.slice(key.indexOf("/") + 1) };
 }
 
 function unknownKey(key: string): LedgerError {

@@ -2,6 +2,7 @@
  *  plain code without waiting. Most appends need no read at all: the heads of busy streams are remembered. */
 import type { ContentRow, StoredContent, StoredEntry, StoreReads, StreamHead } from "../journal/store.js";
 import type { StreamHeads } from "./stream-heads.js";
+import { waitForAll } from "./wait-for-all.js";
 
 /** Keys into the journal, for reads in lists. */
 export interface Lookups {
@@ -35,6 +36,18 @@ export class Known {
     this.streamHeads = streamHeads;
   }
 
+  /** Takes over what was read at an earlier head of the same journal, since which nothing was erased: what was there then. */
+  takeOver({ ids, contents, plains }: Known): void {
+    for (const [position, id] of ids) if (id !== null) this.ids.set(position, id);
+    for (const [n, content] of contents) if (content !== null) this.contents.set(n, content);
+    for (const [plain, content] of plains) if (content !== null) this.plains.set(plain, content);
+  }
+
+  /** Takes over that contents were not there, and none came since. */
+  takeOverMissing({ plains }: Known): void {
+    for (const [plain, content] of plains) if (content === null) this.plains.set(plain, null);
+  }
+
   /** Reads what is needed and not known yet; undefined when that is nothing. */
   load(needs: Needs): Promise<void> | undefined {
     if (needs.lookups === null && this.streamHeads.has(needs.touched)) return undefined;
@@ -65,29 +78,38 @@ export class Known {
   }
 
   private async read({ touched, lookups }: Needs): Promise<void> {
-    await this.streamHeads.load(this.reads, touched);
-    if (lookups === null) return;
-    const ends = lookups.endsOf.flatMap((stream) => this.head(stream)?.seq ?? []);
-    const [ids, contents, plains] = [
-      missing(this.ids, [...lookups.positions, ...ends]),
-      missing(this.contents, lookups.contents),
-      missing(this.plains, lookups.plains),
-    ];
-    if (ids.length > 0) {
-      const found = await this.reads.entriesAt(ids);
-      ids.forEach((position, index) => this.ids.set(position, found[index]?.id ?? null));
-    }
-    if (contents.length > 0) {
-      const found = await this.reads.contents(contents);
-      contents.forEach((n, index) => this.contents.set(n, found[index] ?? null));
-    }
-    if (plains.length > 0) {
-      const found = await this.reads.contentsByPlain(plains);
-      plains.forEach((plain, index) => this.plains.set(plain, found[index] ?? null));
-    }
+    if (lookups === null) return this.streamHeads.load(this.reads, touched);
+    await waitForAll([
+      this.streamHeads.load(this.reads, touched),
+      this.readIds(lookups.positions),
+      this.readContents(lookups.contents),
+      this.readPlains(lookups.plains),
+    ]);
+    await this.readIds(lookups.endsOf.flatMap((stream) => this.head(stream)?.seq ?? []));
+  }
+
+  private async readIds(positions: readonly number[]): Promise<void> {
+    const unknown = missing(this.ids, positions);
+    if (unknown.length === 0) return;
+    const found = await this.reads.entriesAt(unknown);
+    unknown.forEach((position, index) => this.ids.set(position, found[index]?.id ?? null));
+  }
+
+  private async readContents(numbers: readonly number[]): Promise<void> {
+    const unknown = missing(this.contents, numbers);
+    if (unknown.length === 0) return;
+    const found = await this.reads.contents(unknown);
+    unknown.forEach((n, index) => this.contents.set(n, found[index] ?? null));
+  }
+
+  private async readPlains(plains: readonly string[]): Promise<void> {
+    const unknown = missing(this.plains, plains);
+    if (unknown.length === 0) return;
+    const found = await this.reads.contentsByPlain(unknown);
+    unknown.forEach((plain, index) => this.plains.set(plain, found[index] ?? null));
   }
 }
 
 function missing<Key>(known: ReadonlyMap<Key, unknown>, wanted: readonly Key[]): Key[] {
-  return [...new Set(wanted)].filter((key) => !known.has(key));
+  return wanted.length === 0 ? [] : [...new Set(wanted)].filter((key) => !known.has(key));
 }

@@ -7,6 +7,7 @@ import { batchBytesMax, batchMsMax, commandsPerBatchMax, queueBytesMax, queueCom
 import type { StoreReads } from "../journal/store.js";
 import { AbortWatch } from "./abort-watch.js";
 import type { Batch } from "./batch.js";
+import type { Foreseen } from "./foreseen.js";
 
 /** How a caller is told. */
 export interface Settle<Result> {
@@ -34,6 +35,8 @@ export interface Queued {
   readonly alone: boolean;
   readonly signal: AbortSignal | undefined;
   readonly submittedAt: number;
+  /** Says what deciding it will read, as far as that can be told before; never throws. */
+  foresee(foreseen: Foreseen): void;
   /** Reads what it must know, under the lock, and stages what is to be written, or says what refuses it and stages nothing.
    *  What this throws or rejects with is a failure of the store. Asked again when all is decided again. */
   decide(batch: Batch, reads: StoreReads): Promise<Decided> | Decided;
@@ -89,9 +92,9 @@ export class Queue {
     }
   }
 
-  /** The streams that the next batch can touch at most, so that their heads are read at once. */
-  touched(): string[] {
-    return [...new Set(this.waiting.slice(0, commandsPerBatchMax).flatMap((queued) => queued.touched))];
+  /** What the next batch can hold at most. */
+  upcoming(): readonly Queued[] {
+    return this.waiting.slice(0, commandsPerBatchMax);
   }
 
   private abort(queued: Queued, signal: AbortSignal): void {

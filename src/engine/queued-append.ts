@@ -4,7 +4,8 @@ import { systemClock } from "../kernel/clock.js";
 import type { AnyProjection } from "../../projections/define-projection.js";
 import type { Batch } from "./batch.js";
 import type { PreparedAppend } from "./prepare.js";
-import { recordRefusal, refusalOfFence } from "./fences.js";
+import { foreseeFence, recordRefusal, refusalOfFence } from "./fences.js";
+import type { Foreseen } from "./foreseen.js";
 import { StoreFailure } from "./store-failure.js";
 import { isDamagedDocument } from "./projector/stored-document.js";
 import type { Decided, Queued, Settle } from "./queue.js";
@@ -39,6 +40,12 @@ export class QueuedAppend implements Queued {
 
   get touched(): readonly string[] {
     return this.append.touched;
+  }
+
+  foresee(foreseen: Foreseen): void {
+    foreseen.need(this.append);
+    foreseen.events.push(...this.append.events);
+    if (this.append.fence !== null) foreseeFence(this.append.fence, foreseen);
   }
 
   /** Most appends need no read, and then nothing waits between one decision and the next. */

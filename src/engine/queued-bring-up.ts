@@ -15,6 +15,8 @@ export class QueuedBringUp implements Queued {
     this.settle = settle;
   }
 
+  foresee(): void {}
+
   decide(): Decided {
     return { staged: { count: 0, answer: () => this.settle.resolve() } };
   }

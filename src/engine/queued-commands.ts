@@ -13,14 +13,15 @@ import type { CommandAnswer, Refused } from "../commands/answer.js";
 import { Mint } from "../commands/mint.js";
 import type { AnyProjection } from "../../projections/define-projection.js";
 import type { Batch } from "./batch.js";
-import { readAll } from "./command-reads.js";
+import { foreseeReads, readAll } from "./command-reads.js";
 import type { FoundAll } from "./command-reads.js";
 import { prepareCommandEvents } from "./command-events.js";
 import type { CommandPreparing } from "./command-events.js";
 import { resultText, tooLarge } from "./command-result.js";
 import type { Executed } from "./execution.js";
-import { recordRefusal, refusalOfFence } from "./fences.js";
+import { foreseeFence, recordRefusal, refusalOfFence } from "./fences.js";
 import type { FenceGround } from "./fences.js";
+import type { Foreseen } from "./foreseen.js";
 import { onceKnown } from "./once-known.js";
 import { placeEvents } from "./place-events.js";
 import type { PreparedCall, PreparedCommand } from "./prepare-commands.js";
@@ -50,6 +51,8 @@ export interface RefusedCall {
 
 /** What a call with an id needs around its deciding. */
 export interface CallReceipt {
+  /** Says what of the journal it will need. */
+  foresee(foreseen: Foreseen): void;
   /** Under the lock, before anything is decided: what this call is answered because of the first one with its id; null when
    *  this is the first. What it throws refuses the call, but for a `StoreFailure`. */
   find(
@@ -96,6 +99,13 @@ export class QueuedCommands implements Queued {
 
   get touched(): readonly string[] {
     return this.call.touched;
+  }
+
+  foresee(foreseen: Foreseen): void {
+    foreseen.need(this.call);
+    this.receipt?.foresee(foreseen);
+    if (this.call.fence !== null) foreseeFence(this.call.fence, foreseen);
+    for (const command of this.call.commands) foreseeReads(command, foreseen);
   }
 
   decide(batch: Batch): Promise<Decided> | Decided {

@@ -31,6 +31,9 @@ export class QueuedErasure implements Queued {
     return 400 + this.erasing.wish.digests.length * 70;
   }
 
+  /** It reads the journal by itself, before the lock and under it. */
+  foresee(): void {}
+
   async decide(batch: Batch, reads: StoreReads): Promise<Decided> {
     await this.erasing.look((read) => read(reads));
     const { digests, reason, actor } = this.erasing.wish;

@@ -3,7 +3,7 @@ import type { StoreReads, StreamHead } from "../journal/store.js";
 
 const streamsMax = 10_000;
 
-/** A bounded cache of stream heads, valid as long as nobody else wrote: the writer clears it when the head has moved. */
+/** A bounded cache of stream heads, as of the head of the journal that is remembered: what others wrote moves them on. */
 export class StreamHeads {
   private readonly heads = new Map<string, StreamHead | null>();
 
@@ -25,6 +25,11 @@ export class StreamHeads {
     if (missing.length === 0) return;
     const found = await reads.streamHeads(missing);
     missing.forEach((stream, index) => this.heads.set(stream, found[index] ?? null));
+  }
+
+  /** Others wrote to a stream: it ends there now. */
+  move(stream: string, head: StreamHead): void {
+    if (this.heads.has(stream)) this.heads.set(stream, head);
   }
 
   /** Takes over what a commit has changed, and forgets the oldest beyond the bound. */

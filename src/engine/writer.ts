@@ -3,31 +3,19 @@
  *  that fails or gives no answer is looked up under a new lock before anybody is told anything; nothing is thrown away
  *  in silence. Source: design section 6. */
 import { systemClock } from "../kernel/clock.js";
-import type { Clock } from "../kernel/clock.js";
 import { LedgerError } from "../kernel/errors.js";
-import { decodeStored } from "../journal/stored.js";
-import { journalStream, parseAreaDefined, restoredIncarnation } from "../journal/events/journal.js";
-import type { Store, StoreHead, StoreReads, StoreTransaction } from "../journal/store.js";
-import type { Areas } from "./areas.js";
-import { Batch } from "./batch.js";
+import type { StoreReads, StoreTransaction } from "../journal/store.js";
+import type { Batch } from "./batch.js";
 import { beginWithin, isBusy, isClosed, isPassing, pause } from "./begin.js";
-import type { Documents } from "./documents.js";
-import { Known } from "./known.js";
-import { readOwnEvents } from "./own-events.js";
 import { Queue } from "./queue.js";
 import type { Decided, Queued, Settle } from "./queue.js";
-import { StreamHeads } from "./stream-heads.js";
-import type { TimeState } from "./time.js";
+import { Remembered } from "./remembered.js";
+import type { RememberedOptions } from "./remembered.js";
 import { completedNodes } from "./tree-nodes.js";
 import { undo } from "./undo.js";
 import type { Diagnostic } from "./types.js";
 
-export interface WriterOptions {
-  readonly store: Store;
-  readonly areas: Areas;
-  readonly documents: Documents;
-  readonly clock: Clock;
-  readonly acceptClockStep: boolean;
+export interface WriterOptions extends RememberedOptions {
   readonly busyTimeoutMs: number;
   readonly onEvent: (event: Diagnostic) => void;
 }
@@ -48,16 +36,11 @@ export class Writer {
   private readonly queue = new Queue();
   private running: Promise<void> | null = null;
   private closed = false;
-  private headId: string | null = null;
-  private time: TimeState | null = null;
-  /** The entry that `time` is about. It outlives a reset: when an entry was seen is known for as long as it is the head. */
-  private timeOf: string | null = null;
-  private journalRevision = 0;
-  private incarnation = 1;
-  private readonly streamHeads = new StreamHeads();
+  private readonly remembered: Remembered;
 
   constructor(options: WriterOptions) {
     this.options = options;
+    this.remembered = new Remembered(options);
   }
 
   /** Queues what `make` makes; settles when it is durable, or refused. */
@@ -93,6 +76,7 @@ export class Writer {
 
   private async runBatch(): Promise<void> {
     const started = monotonic();
+    await this.remembered.readAhead(this.queue.upcoming());
     let transaction: StoreTransaction;
     try {
       transaction = await beginWithin(this.options.store, this.options.busyTimeoutMs);
@@ -136,10 +120,7 @@ export class Writer {
       let decided = false;
       let asked = false;
       try {
-        batch = await this.startBatch(transaction);
-        // An area may have to be recorded with its first event, so the journal's own stream is always among them.
-        const streams = attempt === 1 ? this.queue.touched() : taken.flatMap((queued) => queued.touched);
-        await this.streamHeads.load(transaction, [journalStream, ...streams]);
+        batch = await this.remembered.startBatch(transaction, attempt === 1 ? this.queue.upcoming() : taken);
         for (const queued of source) {
           if (attempt === 1) taken.push(queued);
           const deciding = queued.decide(batch, transaction);
@@ -148,11 +129,11 @@ export class Writer {
         }
         decided = true;
         if (batch.entries.length > 0 || batch.documents.pending) {
-          await write(transaction, batch);
+          await write(transaction, batch, this.remembered.treeReads(transaction));
           asked = true;
           await transaction.commit();
         } else await undo(transaction);
-        this.adopt(batch);
+        this.remembered.adopt(batch);
         return { outcomes, position: lastOf(batch) };
       } catch (cause) {
         // A source that was never asked still hands out its batch; one that was is closed, and what it kept stays queued.
@@ -167,7 +148,7 @@ export class Writer {
         const found = await this.lookUp(transaction, batch);
         if (found.committed) {
           if (batch !== null) {
-            this.keepTime(batch);
+            this.remembered.keepTime(batch);
             batch.documents.adopt();
           }
           return { outcomes, position: lastOf(batch) };
@@ -192,7 +173,7 @@ export class Writer {
   /** After a failure before a commit was asked for: nothing was written, and there is nothing to look for. */
   private async giveUp(transaction: StoreTransaction): Promise<void> {
     await undo(transaction);
-    this.forget();
+    this.remembered.forget();
     await this.options.store.reset().catch(() => {}); // whoever comes next is told by its own call
   }
 
@@ -203,7 +184,7 @@ export class Writer {
     batch: Batch | null,
   ): Promise<{ readonly committed: boolean; readonly transaction: StoreTransaction | null; readonly cause?: unknown }> {
     await undo(transaction);
-    this.forget();
+    this.remembered.forget();
     const deadline = monotonic() + this.options.busyTimeoutMs;
     for (;;) {
       try {
@@ -221,74 +202,18 @@ export class Writer {
       }
     }
   }
-
-  private async startBatch(transaction: StoreTransaction): Promise<Batch> {
-    const head = await transaction.head();
-    if (head === null || head.id !== this.headId) await this.catchUp(transaction, head);
-    const { areas, documents, clock, acceptClockStep } = this.options;
-    const beginning = documents.begin(transaction, head);
-    return new Batch({
-      known: new Known(transaction, this.streamHeads),
-      documents: beginning instanceof Promise ? await beginning : beginning,
-      head,
-      time: head === null ? null : this.time,
-      areas,
-      incarnation: this.incarnation,
-      clock,
-      acceptClockStep,
-    });
-  }
-
-  /** Somebody else wrote: what was known of stream heads is void, the areas are read on, the head is looked at. */
-  private async catchUp(reads: StoreReads, head: StoreHead | null): Promise<void> {
-    this.streamHeads.clear();
-    if (head === null) return;
-    const [last] = await reads.entriesAt([head.seq]);
-    if (last === undefined || last === null)
-      throw new LedgerError("STORE_DAMAGED", `the head must be at position ${head.seq}, found nothing there`);
-    decodeStored(last);
-    await readOwnEvents(reads, this.journalRevision, ({ type, rev, data }) => {
-      if (type === "area.defined") this.options.areas.record(parseAreaDefined(data));
-      if (type === "journal.restored") this.incarnation = restoredIncarnation(data);
-      this.journalRevision = rev;
-    });
-    if (head.id !== this.timeOf) {
-      this.time = { at: head.at, clock: head.at - head.skew, seen: this.options.clock.monotonic(), own: false };
-      this.timeOf = head.id;
-    }
-    this.headId = head.id;
-  }
-
-  private adopt(batch: Batch): void {
-    batch.documents.adopt();
-    if (batch.entries.length === 0) return;
-    this.streamHeads.adopt(batch.heads);
-    this.keepTime(batch);
-    this.headId = this.timeOf;
-    this.journalRevision = batch.heads.get(journalStream)?.rev ?? this.journalRevision;
-  }
-
-  private keepTime(batch: Batch): void {
-    this.time = batch.time;
-    this.timeOf = batch.head()?.id ?? null;
-  }
-
-  private forget(): void {
-    this.headId = null;
-    this.journalRevision = 0;
-    this.incarnation = 1;
-    this.options.areas.forget();
-    this.options.documents.forget();
-    this.streamHeads.clear();
-  }
 }
 
-async function write(transaction: StoreTransaction, batch: Batch): Promise<void> {
+async function write(
+  transaction: StoreTransaction,
+  batch: Batch,
+  tree: Pick<StoreReads, "ids" | "nodes">,
+): Promise<void> {
   const { entries, contents, erasures, documents } = batch;
   const [first] = entries;
   if (first !== undefined) {
     const ids = entries.map(({ id }) => id);
-    await transaction.append(entries, contents, await completedNodes(transaction, first.seq, ids));
+    await transaction.append(entries, contents, await completedNodes(tree, first.seq, ids));
   }
   for (const { numbers, position } of erasures) await transaction.erase(numbers, position);
   const head = batch.head();

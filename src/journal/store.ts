@@ -94,7 +94,7 @@ export interface ConsumerRow {
   readonly claim: Claim | null;
 }
 
-/** Reads at one consistent position. @public */
+/** Reads at one consistent position. Several may be asked at once; they are answered as if one after the other. @public */
 export interface StoreReads extends DocumentReads {
   /** The head at that position; null when nothing was ever written. */
   head(): Promise<StoreHead | null>;
@@ -174,7 +174,8 @@ export interface Store {
   readonly readOnly: boolean;
   /** The time by which all who write to it agree; null: that of the host, which has the store to itself. */
   readonly clock: Clock | null;
-  /** Is each read a round trip to another machine? Then many keys are read at once, before the lock is asked for. */
+  /** Is each read a round trip to another machine? Then many keys are read at once, before the lock is asked for, and `begin` has
+   *  head and folded mark come with the lock. */
   readonly remote: boolean;
   /** Takes the write lock, waiting for it at most the busy timeout without blocking the event loop.
    *  Errors of `begin`, `append` and `commit` carry what the engine must know in their code: `STORE_BUSY` (lock not had, or

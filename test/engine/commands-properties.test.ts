@@ -2,6 +2,7 @@
  *  in bytes, answers or documents. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { replay } from "../../projections/replay.js";
 import { content, LedgerError } from "../../src/index.js";
 import type { Clock, Command, Ledger, LedgerOptions, Store } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
@@ -9,6 +10,7 @@ import { manualClock } from "../../src/testing/manual-clock.js";
 import { seededBytes, seededNumbers } from "../../src/testing/seeded.js";
 import { accounts, ask, bank, deposit, openAccount, transfer } from "./bank.js";
 import { open, openStore, runSeed, storeNames } from "./fixture.js";
+import { remoteStore } from "./remote.js";
 import { storedTable } from "./tables.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
@@ -159,6 +161,51 @@ describe.each(storeNames)("any history of calls, on %s", (name) => {
         });
 
         expect(grouped).toEqual(expected);
+      }),
+      runs(100),
+    );
+  });
+
+  test("gives the same from two engines that take turns, where reads are round trips and are made in lists, ahead", async () => {
+    await fc.assert(
+      fc.asyncProperty(history, pauses, async (calls, waits) => {
+        const options = (): LedgerOptions => ({ ...fixed(), clock: manualClock() });
+        const expected = await oneByOne(calls, options());
+        const { store } = remoteStore(await openStore(name));
+        const shared = options();
+        const both = [await open(store, shared), await open(store, shared)] as const;
+
+        let turn = 0;
+        const turns = await run(calls, store, async (index, underWay) => {
+          if (waits[index]) await Promise.all(underWay);
+          if (waits[index]) turn++;
+          return both[turn % 2]!;
+        });
+
+        expect(turns).toEqual(expected);
+      }),
+      runs(100),
+    );
+  });
+
+  test("leaves tables that are the fold of the journal, of two engines that write at once and read ahead", async () => {
+    await fc.assert(
+      fc.asyncProperty(history, pauses, async (calls, sides) => {
+        const { store } = remoteStore(await openStore(name));
+        const shared = { ...fixed(), clock: manualClock() };
+        const both = [await open(store, shared), await open(store, shared)] as const;
+
+        for (let from = 0; from < calls.length; from += 6) {
+          const burst = calls.slice(from, from + 6);
+          const side = (index: number): Ledger => both[sides[from + index] === true ? 1 : 0];
+          await Promise.allSettled(burst.map((one, index) => start(side(index), one)));
+        }
+
+        for (const ledger of both) {
+          const folded = await replay([accounts], await ledger.read().toArray());
+          expect(await ledger.projection(accounts).digest()).toEqual(folded.projection("bank-account").digest());
+          expect((await ledger.verify({ level: "deep" })).verdict).toBe("OK");
+        }
       }),
       runs(100),
     );

@@ -6,6 +6,7 @@ import { replay } from "../../projections/replay.js";
 import { accept, defineCommand, defineEvents, LedgerError } from "../../src/index.js";
 import type { Ledger, Store } from "../../src/index.js";
 import { describeStores, open } from "./fixture.js";
+import { remoteStore } from "./remote.js";
 import { accounts, closed, counts, expectTables, moved, opened } from "./tables.js";
 import type { Account } from "./tables.js";
 
@@ -175,6 +176,13 @@ describeStores("any history of several programs", (_, openStoreOf) => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => run(await openStoreOf(), history)),
       runs(100),
+    );
+  });
+
+  test("does so where reads are round trips, and are made in lists", async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (history) => run(remoteStore(await openStoreOf()).store, history)),
+      runs(50),
     );
   });
 });

@@ -1,6 +1,7 @@
 /** The documents that were used last, as they are stored. Bounded by their number: two halves, of which the older one is
  *  dropped when the younger one is full; what is used is young.
- *  Invariant: a document in here is the stored one, for it is put here after the commit and dropped with every doubt. */
+ *  Invariant: a document in here is the stored one, for it is put here after the commit, and dropped when others changed it and with
+ *  every doubt. */
 import type { Table } from "./catalogue.js";
 import { IndexRanges } from "./ranges.js";
 
@@ -43,6 +44,12 @@ export class DocumentCache {
     this.old = this.young;
     this.young = new Map();
     this.count = 0;
+  }
+
+  /** Others changed it. */
+  drop(table: Table, key: string): void {
+    if (this.young.get(table)?.delete(key) === true) this.count--;
+    this.old.get(table)?.delete(key);
   }
 
   /** What is known of indexes. Whoever takes it changes it with what it writes, and gives it back when that is on disk. */

@@ -3,7 +3,7 @@
 import { failureOf } from "../../../projections/failure.js";
 import type { DefinedAreas } from "../../../projections/event-of.js";
 import type { ProjectionRow } from "../../journal/documents.js";
-import type { StoreHead, StoreTransaction } from "../../journal/store.js";
+import type { StoreHead, StoreReads, StoreTransaction } from "../../journal/store.js";
 import type { DocumentCache } from "./cache.js";
 import { differenceOf } from "./catalogue.js";
 import type { Catalogue, Table } from "./catalogue.js";
@@ -21,6 +21,7 @@ import { areaFilter, isUnknown, readDense, storedEvent } from "./tail.js";
 export const tailMax = 1_000;
 
 export interface CatchUp {
+  readonly reads: StoreReads;
   readonly transaction: StoreTransaction;
   readonly head: StoreHead;
   readonly catalogue: Catalogue;
@@ -89,6 +90,11 @@ async function foldTail(
       else if (table.projection.on.has(event.type)) addStep(steps, table, event);
     }
   }
+  await foldSteps(batch, steps);
+}
+
+/** Folds what others wrote into a batch. */
+export async function foldSteps(batch: TableBatch, steps: readonly Step[]): Promise<void> {
   const tx = batch.open();
   await tx.takeTail(steps);
   tx.keep();

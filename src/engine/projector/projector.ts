@@ -1,19 +1,22 @@
 /** The projector of one open ledger: which tables this process keeps current, and the documents that it remembers.
- *  Invariants: what is remembered is what is stored, for it changes after a commit and is dropped with every doubt; a ledger
- *  that no table concerns pays nothing. Source: design section 7, decision 0018. */
+ *  Invariants: what is remembered is what is stored as of `state.head`, for it changes after a commit, is dropped where others
+ *  changed it, and altogether with every doubt; a ledger that no table concerns pays nothing. Source: design section 7, decisions
+ *  0018, 0028. */
 import type { DefinedAreas } from "../../../projections/event-of.js";
 import type { FoldedMark, ProjectionRow } from "../../journal/documents.js";
-import type { Store, StoreHead, StoreTransaction } from "../../journal/store.js";
-import type { Documents } from "../documents.js";
+import type { Store, StoreHead, StoreReads, StoreTransaction } from "../../journal/store.js";
+import type { Documents, DocumentsStart } from "../documents.js";
 import { writeOperational } from "../operational.js";
 import type { Diagnostic } from "../types.js";
 import { DocumentCache } from "./cache.js";
 import type { Catalogue, Table } from "./catalogue.js";
-import { catchUp } from "./catch-up.js";
+import { catchUp, foldSteps } from "./catch-up.js";
 import { placeOf } from "./place.js";
 import type { TablesState } from "./standing.js";
 import { TableBatch } from "./table-batch.js";
-import type { Stopped } from "./table-batch.js";
+import type { Stopped, TableBatchStart } from "./table-batch.js";
+import { nothingTouched, touchedBy } from "./touched.js";
+import type { Touched } from "./touched.js";
 
 export interface ProjectorOptions {
   readonly catalogue: Catalogue;
@@ -42,20 +45,30 @@ export class Projector implements Documents {
     this.cache = new DocumentCache(options.cacheDocuments);
   }
 
-  begin(transaction: StoreTransaction, head: StoreHead | null): Promise<TableBatch> | TableBatch {
+  get remembers(): boolean {
+    return this.state !== null && !isIdle(this.state);
+  }
+
+  begin(transaction: StoreTransaction, start: DocumentsStart): Promise<TableBatch> | TableBatch {
     const { cache, state, adopt } = this;
-    const { catalogue, areas } = this.options;
-    const goOn = (known: TablesState): TableBatch =>
-      new TableBatch({ transaction, catalogue, cache, state: known, adopt });
-    const readAgain = (last: StoreHead): Promise<TableBatch> => {
-      cache.clear();
-      return catchUp({ transaction, catalogue, cache, adopt, head: last, areas });
-    };
-    if (head === null) return new TableBatch({ transaction, catalogue, cache, state: noTables, adopt: () => {} });
-    if (state === null || isWaiting(state)) return readAgain(head);
-    if (isIdle(state)) return goOn(state);
-    if (head.id !== state.head.id) return readAgain(head);
-    return isAsKnown(transaction, state).then((known) => (known ? goOn(state) : readAgain(head)));
+    const { head } = start;
+    const ground = { reads: transaction, transaction, catalogue: this.options.catalogue, cache };
+    if (head === null) return new TableBatch({ ...ground, state: noTables, adopt: () => {} });
+    if (state !== null && !isWaiting(state)) {
+      if (isIdle(state)) return new TableBatch({ ...ground, state, adopt });
+      return this.goOn(ground, state, { ...start, head }).then(
+        (batch) => batch ?? this.readAgain(transaction, head, start),
+      );
+    }
+    return this.readAgain(transaction, head, start);
+  }
+
+  async readAhead(reads: StoreReads, start: DocumentsStart): Promise<void> {
+    const { cache, state } = this;
+    const { head } = start;
+    if (head === null || state === null || isWaiting(state) || isIdle(state)) return;
+    const ground = { reads, transaction: null, catalogue: this.options.catalogue, cache };
+    (await this.goOn(ground, state, { ...start, head }))?.adopt();
   }
 
   /** Is there nothing that bringing it up could change, as far as this process knows: it follows, or it stopped? */
@@ -90,7 +103,7 @@ export class Projector implements Documents {
     await writeOperational(store, timeoutMs, async (transaction) => {
       const head = await transaction.head();
       if (head?.id !== state.head.id || !(await isAsKnown(transaction, state))) return;
-      const batch = new TableBatch({ transaction, catalogue, cache, state, adopt: () => {} });
+      const batch = new TableBatch({ reads: transaction, transaction, catalogue, cache, state, adopt: () => {} });
       await batch.writeAll(transaction, head);
     }).catch(() => {}); // what was not written is looked through again, and nothing else
   }
@@ -98,6 +111,46 @@ export class Projector implements Documents {
   forget(): void {
     this.state = null;
     this.cache.clear();
+  }
+
+  /** A batch that starts from what is remembered, brought on to the head; null where it has to be read again. Without a
+   *  transaction nothing is written, and what others left to be folded is left to the lock. */
+  private async goOn(
+    ground: Pick<TableBatchStart, "reads" | "transaction" | "catalogue" | "cache">,
+    state: TablesState,
+    { head, since, foreseen }: DocumentsStart & { readonly head: StoreHead },
+  ): Promise<TableBatch | null> {
+    const { reads, transaction, cache } = ground;
+    const { areas } = this.options;
+    const mark = await reads.folded();
+    let touched: Touched | null = nothingTouched;
+    if (head.id === state.head.id) {
+      if (!isSameMark(mark, state.mark)) return null;
+    } else {
+      if (since?.known.id !== state.head.id || mark === null || !listsSame(mark, state)) return null;
+      touched = touchedBy(since.entries, mark.position, { ...ground, areas, standings: state.standings });
+    }
+    if (touched === null || (transaction === null && touched.steps.length > 0)) return null;
+    if (!(await areStoppedAsKnown(reads, state, mark))) return null;
+    for (const [table, keys] of touched.keys) for (const key of keys) cache.drop(table, key);
+    const stateThere = { ...state, head: { seq: head.seq, id: head.id }, mark };
+    const batch = new TableBatch({ ...ground, state: stateThere, adopt: this.adopt });
+    if (touched.keys.size > 0 || foreseen !== null) await batch.readLists(touched.keys, foreseen);
+    if (touched.steps.length > 0) await foldSteps(batch, touched.steps);
+    return batch;
+  }
+
+  private async readAgain(
+    transaction: StoreTransaction,
+    head: StoreHead,
+    { foreseen }: DocumentsStart,
+  ): Promise<TableBatch> {
+    const { cache, adopt } = this;
+    const { catalogue, areas } = this.options;
+    cache.clear();
+    const batch = await catchUp({ reads: transaction, transaction, catalogue, cache, adopt, head, areas });
+    if (foreseen !== null) await batch.readLists(new Map(), foreseen);
+    return batch;
   }
 }
 
@@ -117,16 +170,29 @@ function isIdle(state: TablesState): boolean {
 }
 
 /** Do tables stand as this process left them? Another one can bring one up, or stop one, without moving the head. */
-async function isAsKnown(transaction: StoreTransaction, { mark, standings }: TablesState): Promise<boolean> {
-  const stored = await transaction.folded();
-  if (!isSameMark(stored, mark)) return false;
+async function isAsKnown(reads: StoreReads, state: TablesState): Promise<boolean> {
+  const mark = await reads.folded();
+  return isSameMark(mark, state.mark) && (await areStoppedAsKnown(reads, state, mark));
+}
+
+/** Does each table that stopped stand where it stopped? */
+async function areStoppedAsKnown(
+  reads: StoreReads,
+  { standings }: TablesState,
+  mark: FoldedMark | null,
+): Promise<boolean> {
   let rows: readonly ProjectionRow[] | undefined;
   for (const [{ projection }, standing] of standings) {
     if (standing.type !== "stopped") continue;
-    rows ??= await transaction.projections();
-    if (placeOf(projection, rows, stored).position !== standing.position) return false;
+    rows ??= await reads.projections();
+    if (placeOf(projection, rows, mark).position !== standing.position) return false;
   }
   return true;
+}
+
+/** Does a mark that others wrote list the tables that it listed, no earlier than then? Then those that follow are folded up to it. */
+function listsSame(mark: FoldedMark, { mark: known }: TablesState): boolean {
+  return known !== null && mark.position >= known.position && mark.tables.join() === known.tables.join();
 }
 
 function isSameMark(a: FoldedMark | null, b: FoldedMark | null): boolean {

@@ -4,18 +4,19 @@
  *  entries that do not concern it. Source: decision 0018. */
 import { invariant } from "../../kernel/errors.js";
 import type { DocumentScan } from "../../../projections/query.js";
-import type { DocumentRange, FoldedMark, FoundDocument, ProjectionRow } from "../../journal/documents.js";
-import type { StoreTransaction } from "../../journal/store.js";
+import type { FoldedMark, ProjectionRow } from "../../journal/documents.js";
+import type { StoreReads, StoreTransaction } from "../../journal/store.js";
 import type { BatchDocuments } from "../documents.js";
+import type { ForeseenDocuments } from "../foreseen.js";
+import { BatchReads } from "./batch-reads.js";
+import type { ReadsGround } from "./batch-reads.js";
 import type { DocumentCache, Held } from "./cache.js";
 import type { Catalogue, Table } from "./catalogue.js";
-import { scanStored } from "./find.js";
 import type { Placed } from "./find.js";
 import { Layer } from "./layer.js";
-import { pageMax } from "./ranges.js";
-import type { IndexRanges, Missing, Moves, Place } from "./ranges.js";
+import type { Moves } from "./ranges.js";
 import type { Standing, StoppedStanding, TablesState } from "./standing.js";
-import { heldOf, isDamagedDocument, isFailedIndex, movesOf, readDocuments, writeOf } from "./stored-document.js";
+import { isFailedIndex, movesOf, writeOf } from "./stored-document.js";
 import { TableTx } from "./table-tx.js";
 import type { TxGround } from "./table-tx.js";
 
@@ -23,7 +24,9 @@ import type { TxGround } from "./table-tx.js";
 export const markLagMax = 256;
 
 export interface TableBatchStart {
-  readonly transaction: StoreTransaction;
+  readonly reads: StoreReads;
+  /** Null: what is read is remembered, and nothing is changed. */
+  readonly transaction: StoreTransaction | null;
   readonly catalogue: Catalogue;
   readonly cache: DocumentCache;
   /** How tables stand; those that follow do so up to `head`. */
@@ -47,32 +50,29 @@ interface Changed extends Held {
   moves: Moves | null;
 }
 
-export class TableBatch implements BatchDocuments, TxGround {
+export class TableBatch implements BatchDocuments, TxGround, ReadsGround {
   readonly catalogue: Catalogue;
-  private readonly transaction: StoreTransaction;
+  private readonly reads: BatchReads;
   private readonly start: TableBatchStart;
   // Those of the state, until something changes: most batches change neither.
   private standings: ReadonlyMap<Table, Standing>;
   private rows: ReadonlyMap<Table, ProjectionRow>;
   private readonly changed = new Layer<Changed>();
-  private readonly read = new Layer();
   private readonly dirty = new Map<Table, Map<string, Changed>>();
   /** Tables into which the batch has written. */
   private readonly flushed = new Set<Table>();
   private mark: FoldedMark | null;
   private last: { readonly seq: number; readonly id: string };
   private hasChanges = false;
-  private readonly ranges: IndexRanges;
 
   constructor(start: TableBatchStart) {
     this.start = start;
     this.catalogue = start.catalogue;
-    this.transaction = start.transaction;
+    this.reads = new BatchReads(start.reads, start.cache, this);
     this.standings = start.state.standings;
     this.rows = start.state.rows;
     this.mark = start.state.mark;
     this.last = start.state.head;
-    this.ranges = start.cache.takeRanges();
   }
 
   get pending(): boolean {
@@ -110,12 +110,11 @@ export class TableBatch implements BatchDocuments, TxGround {
 
   adopt(): void {
     const { cache, state } = this.start;
-    this.read.forEach((table, key, held) => cache.put(table, key, held));
+    this.reads.adopt();
     this.changed.forEach((table, key, { document, seq }) => {
       if (this.isFollowing(table)) cache.put(table, key, { document, seq });
     });
     const stopped = this.standings === state.standings ? [] : this.stoppedNow();
-    cache.putRanges(this.ranges);
     this.start.adopt({ head: this.last, mark: this.mark, rows: this.rows, standings: this.standings }, stopped);
   }
 
@@ -144,26 +143,25 @@ export class TableBatch implements BatchDocuments, TxGround {
 
   /** A document as the batch leaves it; undefined when it has to be read. */
   peek(table: Table, key: string): Held | undefined {
-    return this.changed.get(table, key) ?? this.read.get(table, key) ?? this.start.cache.get(table, key);
+    return this.changed.get(table, key) ?? this.reads.get(table, key);
   }
 
-  /** Reads documents, so that `peek` knows them. */
-  async load(table: Table, keys: readonly string[]): Promise<void> {
-    const held = await readDocuments(this.transaction, this.idOf(table), table.projection, keys);
-    keys.forEach((key, index) => this.read.set(table, key, held[index]!));
+  load(table: Table, keys: readonly string[]): Promise<void> {
+    return this.reads.load(table, keys);
   }
 
   scan(table: Table, scan: DocumentScan, limit: number): Promise<readonly Placed[]> | readonly Placed[] {
-    if (scan.by === "key" || scan.range.reverse || limit > pageMax) return this.scanStored(table, scan, limit);
-    const range = { ...scan.range, limit };
-    const places = this.ranges.find(table, range);
-    return "count" in places ? this.readRange(table, range, places) : this.documentsAt(table, places);
+    return this.reads.scan(table, scan, limit);
+  }
+
+  readLists(touched: ReadonlyMap<Table, ReadonlySet<string>>, foreseen: ForeseenDocuments | null): Promise<void> {
+    return this.reads.readLists(touched, foreseen);
   }
 
   /** Takes over what a tx did. */
   keep(changes: Layer, stops: ReadonlyMap<Table, Standing>): void {
     changes.forEach((table, key, held) => {
-      const moves = this.ranges.has(table) ? this.moveInRanges(table, key, held.document) : null;
+      const moves = this.reads.ranges.has(table) ? this.moveInRanges(table, key, held.document) : null;
       const before = this.changed.get(table, key);
       const stored = before === undefined ? this.peek(table, key)?.document : before.stored;
       invariant(stored !== undefined, "a document is read before it is changed");
@@ -177,60 +175,7 @@ export class TableBatch implements BatchDocuments, TxGround {
     });
     if (stops.size === 0) return;
     this.standings = new Map([...this.standings, ...stops]);
-    for (const table of stops.keys()) this.ranges.drop(table);
-  }
-
-  private async scanStored(table: Table, scan: DocumentScan, limit: number): Promise<readonly Placed[]> {
-    await this.flush(table);
-    const known = (key: string): Held | undefined => this.peek(table, key);
-    return scanStored(this.transaction, this.idOf(table), table.projection, scan, limit, known);
-  }
-
-  /** Reads what is missing of a range, and perhaps some more. */
-  private async readRange(table: Table, range: DocumentRange, missing: Missing): Promise<readonly Placed[]> {
-    await this.flush(table);
-    const { index, to } = range;
-    const { from, count, again } = missing;
-    const ask = (begin: Uint8Array, end: Uint8Array | null, limit: number): Promise<readonly FoundDocument[]> =>
-      this.transaction.documentsByIndex(this.idOf(table), { index, from: begin, to: end, reverse: false, limit });
-    const found = await ask(from, to, count);
-    this.remember(table, found);
-    let end = to;
-    if (found.length === count) end = Buffer.concat([found.at(-1)!.at, Buffer.of(0)]);
-    else if (again && to !== null) end = (await ask(to, null, 1))[0]?.at ?? null;
-    this.ranges.extend(table, range, found, end);
-    return this.scan(table, { by: "index", range }, range.limit);
-  }
-
-  /** Keeps documents that were read. One that is damaged refuses whoever asks for it, and not whoever read it along. */
-  private remember(table: Table, found: readonly FoundDocument[]): void {
-    for (const stored of found) {
-      if (this.peek(table, stored.key) !== undefined) continue;
-      try {
-        this.read.set(table, stored.key, heldOf(table.projection, stored));
-      } catch (error) {
-        if (!isDamagedDocument(error)) throw error;
-      }
-    }
-  }
-
-  private documentsAt(table: Table, places: readonly Place[]): Promise<readonly Placed[]> | readonly Placed[] {
-    const placed: Placed[] = [];
-    for (const { at, key } of places) {
-      const held = this.peek(table, key);
-      if (held === undefined) return this.loadAt(table, places);
-      if (held.document !== null) placed.push({ at, key, document: held.document });
-    }
-    return placed;
-  }
-
-  private async loadAt(table: Table, places: readonly Place[]): Promise<readonly Placed[]> {
-    const unknown = places.filter(({ key }) => this.peek(table, key) === undefined);
-    await this.load(
-      table,
-      unknown.map(({ key }) => key),
-    );
-    return this.documentsAt(table, places);
+    for (const table of stops.keys()) this.reads.ranges.drop(table);
   }
 
   private moveInRanges(table: Table, key: string, after: object | null): Moves | null {
@@ -238,11 +183,11 @@ export class TableBatch implements BatchDocuments, TxGround {
     const before = this.peek(table, key)?.document ?? null;
     try {
       const moves = movesOf(projection, key, before, after);
-      this.ranges.move(table, key, moves);
+      this.reads.ranges.move(table, key, moves);
       return moves;
     } catch (error) {
       if (!isFailedIndex(error)) throw error;
-      this.ranges.drop(table); // and stops, when it is written
+      this.reads.ranges.drop(table); // and stops, when it is written
       return null;
     }
   }
@@ -259,12 +204,12 @@ export class TableBatch implements BatchDocuments, TxGround {
       const stored = this.mark?.tables.includes(id) === true ? this.mark.position : position;
       const stopped: Standing = { type: "stopped", position: stored, error, failure: null };
       this.standings = new Map(this.standings).set(table, stopped);
-      this.ranges.drop(table);
+      this.reads.ranges.drop(table);
     }
   }
 
   /** Writes into the transaction what is held back of one table. */
-  private async flush(table: Table): Promise<void> {
+  async flush(table: Table): Promise<void> {
     const dirty = this.dirty.get(table);
     if (dirty === undefined) return;
     const moved = [...dirty].filter(([, { document, stored }]) => document !== stored);
@@ -280,7 +225,13 @@ export class TableBatch implements BatchDocuments, TxGround {
     this.flushed.add(table);
   }
 
-  private idOf(table: Table): number {
+  private get transaction(): StoreTransaction {
+    const { transaction } = this.start;
+    invariant(transaction !== null, "who reads ahead changes nothing");
+    return transaction;
+  }
+
+  idOf(table: Table): number {
     return this.row(table).id;
   }
 
@@ -313,7 +264,7 @@ export class TableBatch implements BatchDocuments, TxGround {
    *  they stand. */
   private async leave(ids: readonly number[], mark: FoldedMark): Promise<void> {
     const own = new Map([...this.rows].map(([table, row]) => [row.id, table]));
-    for (const row of await this.transaction.projections()) {
+    for (const row of await this.start.reads.projections()) {
       if (!ids.includes(row.id)) continue;
       const table = own.get(row.id);
       const left = { ...row, position: mark.position, entryId: mark.entryId };
@@ -341,7 +292,7 @@ export class TableBatch implements BatchDocuments, TxGround {
 
   private async placeOf(position: number): Promise<Pick<ProjectionRow, "position" | "entryId">> {
     if (position < 0) return { position: -1, entryId: null };
-    const [entryId] = await this.transaction.ids(position, 1);
+    const [entryId] = await this.start.reads.ids(position, 1);
     invariant(entryId !== undefined, "a table stops behind an entry that is there");
     return { position, entryId };
   }

@@ -7,6 +7,7 @@ import { foldLive } from "../../../projections/live.js";
 import { keyOf } from "../../../projections/reducer.js";
 import { LedgerError } from "../../kernel/errors.js";
 import type { TxDocuments } from "../documents.js";
+import { waitForAll } from "../wait-for-all.js";
 import type { Held } from "./cache.js";
 import type { Catalogue, Table } from "./catalogue.js";
 import { findDocuments } from "./find.js";
@@ -110,7 +111,7 @@ export class TableTx implements TxDocuments {
   }
 
   private async load(missing: ReadonlyMap<Table, ReadonlySet<string>>): Promise<void> {
-    for (const [table, keys] of missing) await this.batch.load(table, [...keys]);
+    await waitForAll([...missing].map(([table, keys]) => this.batch.load(table, [...keys])));
   }
 
   private takeRead(steps: readonly Step[]): undefined {

@@ -1,0 +1,232 @@
+/** What a writer remembers of the journal between two batches, and how a batch starts from it.
+ *  Invariants: all of it, the documents included, is as of one entry, `head`; it goes on from there by what this process commits
+ *  and by what others wrote behind it, read as entries, or it is dropped whole. Source: decisions 0008, 0028. */
+import type { Clock } from "../kernel/clock.js";
+import { LedgerError } from "../kernel/errors.js";
+import { decodeStored } from "../journal/stored.js";
+import type { DecodedEntry } from "../journal/stored.js";
+import type { EntryFields } from "../journal/entry.js";
+import { journalStream, parseAreaDefined, restoredIncarnation } from "../journal/events/journal.js";
+import type { Store, StoreHead, StoreReads, StoreTransaction } from "../journal/store.js";
+import type { Areas } from "./areas.js";
+import { Batch } from "./batch.js";
+import type { Documents } from "./documents.js";
+import { Foreseen } from "./foreseen.js";
+import { Known } from "./known.js";
+import { OpenTile } from "./open-tile.js";
+import { readOwnEvents } from "./own-events.js";
+import type { Queued } from "./queue.js";
+import { withSnapshot } from "./snapshot.js";
+import { StreamHeads } from "./stream-heads.js";
+import type { TimeState } from "./time.js";
+import { waitForAll } from "./wait-for-all.js";
+import { readWrittenSince } from "./written-since.js";
+import type { EntryPlace, WrittenSince } from "./written-since.js";
+
+export interface RememberedOptions {
+  readonly store: Store;
+  readonly areas: Areas;
+  readonly documents: Documents;
+  readonly clock: Clock;
+  readonly acceptClockStep: boolean;
+}
+
+/** What was read for the next batch before the lock. */
+interface Ahead {
+  readonly known: Known;
+  /** The number of contents then. */
+  readonly contents: number;
+}
+
+/** So many batches in a row without anybody else's mean that this process writes alone. */
+const undisturbedMax = 16;
+
+export class Remembered {
+  private readonly options: RememberedOptions;
+  private head: EntryPlace | null = null;
+  private time: TimeState | null = null;
+  /** The entry that `time` is about. It outlives a reset: when an entry was seen is known for as long as it is the head. */
+  private timeOf: string | null = null;
+  private journalRevision = 0;
+  private incarnation = 1;
+  private readonly streamHeads = new StreamHeads();
+  private readonly tile = new OpenTile();
+  private ahead: Ahead | null = null;
+  /** How many batches began since others were last seen to have written. */
+  private undisturbed = Infinity;
+
+  constructor(options: RememberedOptions) {
+    this.options = options;
+  }
+
+  /** Under the lock: brings all on to the head, reads what the batch is known to need, and starts it. */
+  async startBatch(transaction: StoreTransaction, queued: readonly Queued[]): Promise<Batch> {
+    const head = await transaction.head();
+    const known = new Known(transaction, this.streamHeads);
+    const since = await this.bringOn(transaction, head, known);
+    const { areas, documents, clock, acceptClockStep, store } = this.options;
+    const foreseen = store.remote ? this.foresee(queued) : null;
+    const beginning = documents.begin(transaction, { head, since, foreseen });
+    // An area may have to be recorded with its first event, so the journal's own stream is always among them.
+    const touched = new Set([journalStream, ...queued.flatMap((each) => each.touched)]);
+    const loading = this.load(known, foreseen, [...touched]);
+    if (loading !== undefined) await waitForAll([Promise.resolve(beginning).then(() => {}), loading]);
+    return new Batch({
+      known,
+      documents: beginning instanceof Promise ? await beginning : beginning,
+      head,
+      time: head === null ? null : this.time,
+      areas,
+      incarnation: this.incarnation,
+      clock,
+      acceptClockStep,
+    });
+  }
+
+  /** Before the lock, where each read is a round trip and others write as well: reads for the batch from a snapshot, so that under
+   *  the lock there is little left to read. Nothing rests on it, so it never fails: what is wrong with the store shows again under
+   *  the lock, and is told there. */
+  async readAhead(queued: readonly Queued[]): Promise<void> {
+    const { store, documents } = this.options;
+    this.undisturbed++;
+    // Who writes alone reads under the lock, for nobody waits for it.
+    if (!store.remote || this.undisturbed > undisturbedMax || this.head === null) return;
+    try {
+      await withSnapshot(store, async (reads) => {
+        const head = await reads.head();
+        if (head === null || this.head === null) return;
+        const known = new Known(reads, this.streamHeads);
+        const since = await this.bringOn(reads, head, known);
+        const foreseen = this.foresee(queued);
+        foreseen.stream(journalStream);
+        await waitForAll([documents.readAhead(reads, { head, since, foreseen }), known.load(foreseen.needs)]);
+        this.ahead = { known, contents: head.contents };
+      });
+    } catch {
+      this.forget();
+    }
+  }
+
+  adopt(batch: Batch): void {
+    batch.documents.adopt();
+    if (batch.entries.length === 0) return;
+    this.streamHeads.adopt(batch.heads);
+    this.tile.add(
+      batch.entries[0]!.seq,
+      batch.entries.map(({ id }) => id),
+    );
+    this.keepTime(batch);
+    this.head = batch.head();
+    this.journalRevision = batch.heads.get(journalStream)?.rev ?? this.journalRevision;
+  }
+
+  /** A batch turned out to be committed after all. */
+  keepTime(batch: Batch): void {
+    this.time = batch.time;
+    this.timeOf = batch.head()?.id ?? null;
+  }
+
+  /** Drops everything, to be read again. */
+  forget(): void {
+    this.head = null;
+    this.ahead = null;
+    this.journalRevision = 0;
+    this.incarnation = 1;
+    this.options.areas.forget();
+    this.options.documents.forget();
+    this.streamHeads.clear();
+    this.tile.start();
+  }
+
+  /** Reads of the tree, for the nodes that a batch completes. */
+  treeReads(reads: StoreReads): Pick<StoreReads, "ids" | "nodes"> {
+    return this.tile.over(reads);
+  }
+
+  /** Brings what is known of the journal on to a head; answers what was written since, if that could be told. */
+  private async bringOn(reads: StoreReads, head: StoreHead | null, known: Known): Promise<WrittenSince | null> {
+    const { ahead } = this;
+    this.ahead = null;
+    if (head !== null && head.id === this.head?.id) {
+      if (ahead !== null) takeOver(known, ahead, head);
+      return null;
+    }
+    if (this.head !== null) this.undisturbed = 0;
+    const since = head === null ? null : await this.readSince(reads, head);
+    if (since === null) await this.catchUp(reads, head);
+    else this.take(since);
+    if (head !== null) this.see(head);
+    if (ahead !== null && since !== null && !since.entries.some(isErasure)) takeOver(known, ahead, head);
+    return since;
+  }
+
+  /** What others wrote, unless nothing that is remembered rests on it, or it changes what the journal is. */
+  private async readSince(reads: StoreReads, head: StoreHead): Promise<WrittenSince | null> {
+    const { documents, store } = this.options;
+    // Where reads are cheap, heads of streams are read again for less than it takes to look through entries.
+    if (this.head === null || !(store.remote || documents.remembers)) return null;
+    const since = await readWrittenSince(reads, this.head, head);
+    const own = (since?.entries ?? []).filter(({ fields }) => fields.stream === journalStream);
+    const follows = own.every(
+      ({ fields: { rev, type } }, index) => rev === this.journalRevision + 1 + index && type !== "journal.restored",
+    );
+    return follows ? since : null;
+  }
+
+  private take({ entries }: WrittenSince): void {
+    for (const { id, fields } of entries) {
+      this.tile.add(fields.seq, [id]);
+      this.streamHeads.move(fields.stream, { rev: fields.rev, seq: fields.seq });
+      if (fields.stream === journalStream) this.seeOwn(fields);
+    }
+  }
+
+  /** What was known of stream heads is void, the areas are read on, the head is looked at. */
+  private async catchUp(reads: StoreReads, head: StoreHead | null): Promise<void> {
+    this.streamHeads.clear();
+    this.tile.start();
+    if (head === null) return;
+    const [last] = await reads.entriesAt([head.seq]);
+    if (last === undefined || last === null)
+      throw new LedgerError("STORE_DAMAGED", `the head must be at position ${head.seq}, found nothing there`);
+    decodeStored(last);
+    this.tile.add(head.seq, [head.id]);
+    await readOwnEvents(reads, this.journalRevision, (fields) => this.seeOwn(fields));
+  }
+
+  private seeOwn({ type, rev, data }: EntryFields): void {
+    if (type === "area.defined") this.options.areas.record(parseAreaDefined(data));
+    if (type === "journal.restored") this.incarnation = restoredIncarnation(data);
+    this.journalRevision = rev;
+  }
+
+  private see(head: StoreHead): void {
+    if (head.id !== this.timeOf) {
+      this.time = { at: head.at, clock: head.at - head.skew, seen: this.options.clock.monotonic(), own: false };
+      this.timeOf = head.id;
+    }
+    this.head = { seq: head.seq, id: head.id };
+  }
+
+  /** What these will ask for first. Time is that of the last entry: looking at the clock is for what is written. */
+  private foresee(queued: readonly Queued[]): Foreseen {
+    const foreseen = new Foreseen(this.time?.at ?? 0);
+    for (const each of queued) each.foresee(foreseen);
+    return foreseen;
+  }
+
+  private load(known: Known, foreseen: Foreseen | null, touched: readonly string[]): Promise<void> | undefined {
+    if (foreseen === null) return known.load({ touched, lookups: null });
+    for (const stream of touched) foreseen.stream(stream);
+    return known.load(foreseen.needs);
+  }
+}
+
+function isErasure({ fields }: DecodedEntry): boolean {
+  return fields.type === "content.erased";
+}
+
+function takeOver(known: Known, ahead: Ahead, head: StoreHead | null): void {
+  known.takeOver(ahead.known);
+  if (head?.contents === ahead.contents) known.takeOverMissing(ahead.known);
+}

@@ -1,0 +1,79 @@
+/** How often a store is asked under the lock when each question is a round trip, alone and beside another writer. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Ledger, LedgerOptions } from "../../src/index.js";
+import { createMemoryStore } from "../../src/store/memory/store.js";
+import { accounts, bank, deposit, openAccount } from "./bank.js";
+import { open } from "./fixture.js";
+import { readsOf, remoteStore } from "./remote.js";
+import type { Asked, RemoteStore } from "./remote.js";
+
+/** Batches are cut by the watch of the host: it stands still, so that no busy machine splits one. */
+beforeEach(() => void vi.spyOn(performance, "now").mockReturnValue(performance.now()));
+afterEach(() => void vi.restoreAllMocks());
+
+const names = Array.from({ length: 64 }, (_, n) => `account ${n}`);
+
+async function two(options: LedgerOptions = {}): Promise<{ here: Ledger; there: Ledger; remote: RemoteStore }> {
+  const store = createMemoryStore();
+  const remote = remoteStore(store);
+  const here = await open(remote.store, { ...bank, ...options });
+  const there = await open(store, { ...bank, ...options });
+  await Promise.all(names.map((account) => here.execute(openAccount({ account, owner: "ada" }))));
+  remote.asked.length = 0;
+  return { here, there, remote };
+}
+
+const all = async (ledger: Ledger): Promise<void> => {
+  await Promise.all(names.map((account) => ledger.execute(deposit({ account, cents: 1 }))));
+};
+
+/** Of the batches that wrote. */
+const batches = ({ asked }: RemoteStore): readonly Asked[] =>
+  asked.filter(({ of, calls }) => of === "transaction" && calls.includes("append"));
+
+describe("a batch of 64 commands", () => {
+  test("asks nothing between the lock and the commit while nobody else writes", async () => {
+    const { here, remote } = await two();
+
+    await all(here);
+
+    expect(batches(remote).map(readsOf)).toEqual([[]]);
+    expect(remote.asked.filter(({ of }) => of === "snapshot")).toEqual([]);
+  });
+
+  test("asks for the entries that another writer added, and once for the documents that they changed", async () => {
+    const { here, there, remote } = await two();
+    await all(here);
+    await all(there);
+    remote.asked.length = 0;
+
+    await all(here);
+
+    expect(batches(remote).map(readsOf)).toEqual([["entries", "documents"]]);
+    expect(await here.projection(accounts).get("account 3")).toMatchObject({ balance: 3 });
+  });
+
+  test("reads before the lock once others write as well, and under it only what they wrote since", async () => {
+    const { here, there, remote } = await two();
+    await all(here);
+    await all(there);
+    await all(here);
+    await all(there);
+    remote.asked.length = 0;
+
+    await all(here);
+
+    const ahead = remote.asked.filter(({ of, calls }) => of === "snapshot" && calls.includes("entries"));
+    expect(ahead.map(readsOf)).toEqual([["entries", "documents", "release"]]);
+    expect(batches(remote).map(readsOf)).toEqual([[]]);
+    expect(await here.projection(accounts).get("account 3")).toMatchObject({ balance: 5 });
+  });
+
+  test("puts all documents of a table in one call", async () => {
+    const { here, remote } = await two();
+
+    await all(here);
+
+    expect(batches(remote)[0]?.calls.filter((name) => name === "putDocuments")).toHaveLength(1);
+  });
+});
