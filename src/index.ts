@@ -1,5 +1,6 @@
 /** runledger: an embeddable, verifiable, event-sourced ledger. Every public name, one by one. */
-export { openLedger, openRawReader } from "./open-ledger.js";
+export { openLedger } from "./open-ledger.js";
+export { openRawReader } from "./open-raw-reader.js";
 export { verifyWorkers } from "./verify-workers.js";
 export { Ledger } from "./api/ledger.js";
 export type { LedgerVerifyOptions } from "./api/ledger.js";

@@ -12,7 +12,6 @@ import type { Diagnostic, LedgerOptions } from "./engine/types.js";
 import { builtInEvents } from "./journal/events/built-in.js";
 import { parseCheckpoint } from "./journal/checkpoint.js";
 import { randomBytes } from "./kernel/random.js";
-import type { RawReader } from "./journal/raw-reader.js";
 import type { Store } from "./journal/store.js";
 import { systemClock, withTimers } from "./kernel/clock.js";
 import { invalid, LedgerError } from "./kernel/errors.js";
@@ -21,7 +20,7 @@ import { checkBoolean, checkMembers, isList, parseInteger } from "./kernel/membe
 import { parseOrigin } from "./kernel/names.js";
 import { abandon } from "./kernel/promises.js";
 import { createMemoryStore } from "./store/memory/store.js";
-import { openSqliteRawReader } from "./store/sqlite/raw-reader.js";
+import { isPostgresAddress } from "./store/postgres/location.js";
 import { openSqliteStore } from "./store/sqlite/store.js";
 import { verifyWorkers } from "./verify-workers.js";
 
@@ -49,10 +48,12 @@ const optionNames = [
   "testing",
 ];
 
-/** Opens a ledger: a path to a file, `"memory:"`, or a store. By default it is created when there is none.
- *  `NOT_FOUND`: nothing there and nothing to be created; `STORE_FOREIGN`: a file that is not ours; `SCHEMA_UNKNOWN`: a
- *  newer format; `STORE_UNSAFE_PATH`: a link or not a regular file; `STORE_UNSUPPORTED`: a network file system;
- *  `STORE_DAMAGED`; `STORE_BUSY`; `STORE_EXISTS`: one is there and `create` is `"new"`; `STORE_ROLLED_BACK`: not what
+/** Opens a ledger: a path to a file, `"memory:"`, a journal in PostgreSQL (`postgres://user@host/database?journal=name`, and
+ *  whatever else `pg` takes), or a store. By default it is created when there is none.
+ *  `NOT_FOUND`: nothing there and nothing to be created; `STORE_FOREIGN`: a file that is not ours, a schema with somebody
+ *  else's tables; `SCHEMA_UNKNOWN`: a newer format; `STORE_UNSAFE_PATH`: a link or not a regular file; `STORE_UNSUPPORTED`: a
+ *  network file system, a server that is too old, a database of another encoding than UTF-8; `STORE_UNAVAILABLE`: a server
+ *  that does not answer; `ACCESS_DENIED`: one that does not let the user in, or a role without the rights; `STORE_DAMAGED`; `STORE_BUSY`; `STORE_EXISTS`: one is there and `create` is `"new"`; `STORE_ROLLED_BACK`: not what
  *  `expectAtLeast` says; `KEY_UNSAFE`: a key file that others can read, or that lies beside the ledger. After any of them not a byte was changed. @public */
 export async function openLedger(location: string | Store, options: LedgerOptions = {}): Promise<Ledger> {
   checkOptions(options);
@@ -69,7 +70,7 @@ export async function openLedger(location: string | Store, options: LedgerOption
   if (options.create === "new") {
     if (expectAtLeast !== null && expectAtLeast.size > 0)
       throw invalid("options.create", "true or false beside expectAtLeast, which says that there is a journal", "new");
-    if (ownsStore) await refuseExisting(location, options);
+    if (ownsStore) await refuseExisting(location, options, busyTimeoutMs);
   }
   // Where a journal must be, none is made.
   const create = expectAtLeast !== null && expectAtLeast.size > 0 ? false : (options.create ?? true);
@@ -106,11 +107,6 @@ export async function openLedger(location: string | Store, options: LedgerOption
   }
 }
 
-/** Opens the stored rows of a ledger file as they are, for `verify`. Creates and changes nothing. @public */
-export function openRawReader(path: string): Promise<RawReader> {
-  return openSqliteRawReader(path);
-}
-
 async function openStore(
   location: string,
   options: LedgerOptions,
@@ -123,13 +119,17 @@ async function openStore(
       throw new LedgerError("NOT_FOUND", "a new memory ledger must be open for writing, found readOnly");
     return createMemoryStore(faults);
   }
-  if (urlPattern.test(location)) {
-    throw new LedgerError(
-      "STORE_UNSUPPORTED",
-      `location must be a path or "memory:", found ${JSON.stringify(location)}`,
-      { details: { location } },
-    );
+  if (isPostgresAddress(location)) {
+    const { openPostgresStore } = await import("./store/postgres/store.js");
+    const { readOnly = false } = options;
+    return openPostgresStore(location, { readOnly, create: options.create !== false, busyTimeoutMs, ...faults });
   }
+  const scheme = urlPattern.exec(location)?.[0];
+  if (scheme !== undefined)
+    // What stands behind it may be a password.
+    throw new LedgerError("STORE_UNSUPPORTED", `location must be a path, "memory:" or postgres://…, found ${scheme}…`, {
+      details: { found: scheme },
+    });
   return openSqliteStore(location, {
     readOnly: options.readOnly ?? false,
     create: options.create !== false,
@@ -142,9 +142,10 @@ async function openStore(
 }
 
 /** Looks for a journal without changing a byte of it. Whether this opening made it is decided by who wrote its first entry. */
-async function refuseExisting(location: string, { allowNetworkFilesystem = false }: LedgerOptions): Promise<void> {
-  if (fileOf(location) === null) return;
-  const store = await openSqliteStore(location, { readOnly: true, allowNetworkFilesystem }).catch((error: unknown) => {
+async function refuseExisting(location: string, options: LedgerOptions, busyTimeoutMs: number): Promise<void> {
+  if (location === "memory:") return;
+  const reading = { ...options, readOnly: true, create: false };
+  const store = await openStore(location, reading, busyTimeoutMs, () => {}).catch((error: unknown) => {
     if (error instanceof LedgerError && error.code === "NOT_FOUND") return null;
     throw error;
   });

@@ -1,10 +1,11 @@
-/** Threads that prove ranges of a ledger file for `verify`, each with a reader of its own.
+/** Threads that prove ranges of a ledger for `verify`, each with a reader of its own.
  *  Invariants: a thread that is gone rejects what it was asked and everything after; no thread outlives `close`; what a
  *  thread may take of memory has a limit. */
 import { Worker } from "node:worker_threads";
 import type { EntryRange, RangeProof, RangeWorkers, StartRangeWorkers } from "./forensic/ranges.js";
 import { verifyWorkersMax } from "./kernel/limits.js";
 import { parseInteger } from "./kernel/members.js";
+import { isPostgresAddress, parsePostgresLocation } from "./store/postgres/location.js";
 import { parseLocation } from "./store/sqlite/location.js";
 
 /** Entries a range: some 3 MiB of rows, and a room of 0.4 MiB. */
@@ -15,13 +16,20 @@ const entriesMin = 200_000;
 /** A page of 512 entries of the largest size takes 64 MiB at most. */
 const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32 };
 
-/** Starts threads for the ledger file at a path when `verify` has enough for them to do: pass it as `workers`. `count` is how
+/** Starts threads for the ledger at a path or an address when `verify` has enough for them to do: pass it as `workers`. `count` is how
  *  many check entries at the same time, that in which `verify` was called included: with 2 it starts one, with 1 none.
  *  @public */
-export function verifyWorkers(path: string, count: number): StartRangeWorkers {
-  const location = parseLocation(path);
+export function verifyWorkers(location: string, count: number): StartRangeWorkers {
+  const place = placeOf(location);
   parseInteger(count, "count", 1, verifyWorkersMax);
-  return (entries) => (count === 1 || entries < entriesMin ? null : new Threads(location, count - 1));
+  return (entries) => (count === 1 || entries < entriesMin ? null : new Threads(place, count - 1));
+}
+
+/** What a thread is told: a path that does not depend on the working directory, or the address as it is. */
+function placeOf(location: string): string {
+  if (typeof location !== "string" || !isPostgresAddress(location)) return parseLocation(location);
+  parsePostgresLocation(location); // refuses
+  return location;
 }
 
 class Threads implements RangeWorkers {

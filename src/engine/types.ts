@@ -53,7 +53,7 @@ export interface LedgerOptions {
   readonly acceptClockStep?: boolean;
   /** How long to wait for another writer, in ms. Default 5,000. */
   readonly busyTimeoutMs?: number;
-  /** Open on a network file system all the same. Default false (`STORE_UNSUPPORTED`). */
+  /** Open a file on a network file system all the same. Default false (`STORE_UNSUPPORTED`); means nothing for PostgreSQL. */
   readonly allowNetworkFilesystem?: boolean;
   /** Hears of commits, stalls and other things worth knowing. Must not throw; what it throws is dropped. */
   readonly onEvent?: (event: Diagnostic) => void;

@@ -59,6 +59,7 @@ const packages: Readonly<Record<string, { readonly where: string; readonly allow
 const indexFiles: readonly string[] = [
   "src/index.ts",
   "src/open-ledger.ts",
+  "src/open-raw-reader.ts",
   "src/verify-worker.ts",
   "src/verify-workers.ts",
 ];

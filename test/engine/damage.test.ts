@@ -230,7 +230,9 @@ describe("opening", () => {
   });
 
   test("refuses a location that is none", async () => {
-    await expect(openLedger("postgres://localhost/x")).rejects.toMatchObject({ code: "STORE_UNSUPPORTED" });
+    const other = openLedger("mysql://ann:secret@localhost/x");
+    await expect(other).rejects.toMatchObject({ code: "STORE_UNSUPPORTED", details: { found: "mysql://" } });
+    await expect(other).rejects.not.toThrow("secret");
     await expect(openLedger(7 as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     await expect(openLedger("memory:", { readOnly: true })).rejects.toMatchObject({ code: "NOT_FOUND" });
   });

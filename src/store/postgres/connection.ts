@@ -2,8 +2,9 @@
  *  Invariants: what is asked goes out at once, behind what was asked before, and is answered in that order; a connection that
  *  failed says so to everybody who waits, and is not used again. */
 import pg from "pg";
-import type { ClientConfig, CustomTypesConfig } from "pg";
+import type { CustomTypesConfig } from "pg";
 import { invariant } from "../../kernel/errors.js";
+import type { PostgresConfig } from "./location.js";
 
 /** One statement: prepared once a connection, under its name. */
 export interface Statement {
@@ -12,8 +13,8 @@ export interface Statement {
 }
 
 export interface ConnectionOptions {
-  readonly config: ClientConfig;
-  /** How long connecting may take, and waiting for a lock. */
+  readonly config: PostgresConfig;
+  /** How long waiting for a lock may take; how long connecting may, the address says. */
   readonly timeoutMs: number;
 }
 
@@ -60,9 +61,7 @@ export class Connection {
 
   static async open({ config, timeoutMs }: ConnectionOptions, role: "reads" | "writes"): Promise<Connection> {
     const client = new pg.Client({
-      keepAlive: true,
       keepAliveInitialDelayMillis: stallMsMax,
-      connectionTimeoutMillis: Math.max(timeoutMs, 1),
       query_timeout: timeoutMs + silenceMsMax,
       ...config,
       types,

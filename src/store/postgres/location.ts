@@ -1,12 +1,21 @@
 /** Where a journal lives in PostgreSQL: an address as `pg` takes it, and the schema that `?journal=` names.
  *  Invariants: nothing is connected to or read here; no message and no detail carries what stands in the address, for it may
  *  hold a password, also in the wrong place; `shown` holds host, port, database and journal and nothing else. */
-import type { ClientConfig } from "pg";
 import { LedgerError } from "../../kernel/errors.js";
 
+/** What `pg` gets: the address without `journal`, and what it does not read from an address itself. Its own type is no part of
+ *  ours, for hosts need not have its declarations. */
+export interface PostgresConfig {
+  readonly connectionString: string;
+  readonly fallback_application_name: string;
+  readonly connectionTimeoutMillis: number;
+  readonly keepAlive: boolean;
+  /** How long an answer may take. */
+  readonly query_timeout?: number;
+}
+
 export interface PostgresLocation {
-  /** What `pg` gets: the address without `journal`, and what it does not read from an address itself. */
-  readonly config: ClientConfig;
+  readonly config: PostgresConfig;
   /** Needs no quotes in SQL. */
   readonly schema: string;
   /** For messages: without user, password and parameters. */
@@ -39,7 +48,7 @@ export function parsePostgresLocation(value: unknown): PostgresLocation {
   if (/[@/]/.test(url.pathname.slice(1))) throw refused("an address with one database behind the host", "more");
   const schema = parseJournal(checkParameters(url).getAll("journal"));
   const shown = `postgres://${url.host}${url.pathname}?journal=${schema}`;
-  const config: ClientConfig = {
+  const config: PostgresConfig = {
     connectionString: withoutJournal(value),
     fallback_application_name: "runledger",
     connectionTimeoutMillis: connectMs(url.searchParams),

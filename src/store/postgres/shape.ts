@@ -5,6 +5,7 @@ import { LedgerError } from "../../kernel/errors.js";
 import { parseIndexes } from "../projection-row.js";
 import { catalogueQuery, linesOfGuard, linesOfTable } from "./catalogue.js";
 import type { CatalogueLine } from "./catalogue.js";
+import type { Connection } from "./connection.js";
 import { storeError } from "./errors.js";
 import type { PostgresLocation } from "./location.js";
 import { documentTable, guards, layoutVersion, qualified, retiredPrefix, schemaIdentifier, tables } from "./schema.js";
@@ -24,17 +25,11 @@ export interface ShapeDifference {
 }
 
 /** What stands in a schema. */
-export interface Survey {
+interface Survey {
   readonly found: Found;
   /** There is a table that can say which layout it is. */
   readonly identified: boolean;
   readonly lines: readonly CatalogueLine[];
-}
-
-/** What is needed of a connection. */
-interface Connection {
-  rows<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-  command(text: string): Promise<string>;
 }
 
 type Place = Pick<PostgresLocation, "schema" | "shown">;
@@ -95,18 +90,33 @@ async function readRetired(connection: Connection, schema: string): Promise<read
   return rows.map(([key]) => `doc_${key.slice(retiredPrefix.length)}`);
 }
 
-/** The layout version that a journal carries, as text; null when it says none. */
-export async function storedLayout(connection: Connection, schema: string): Promise<string | null> {
-  return storedMeta(connection, schema, "layout");
+/** What `meta` says under a key; null when it says nothing. */
+export async function storedMeta(connection: Connection, schema: string, key: string): Promise<string | null> {
+  const [row] = await connection.rows<[unknown]>(`SELECT value FROM ${qualified(schema, "meta")} WHERE key = $1`, [
+    key,
+  ]);
+  return typeof row?.[0] === "string" ? row[0] : null;
 }
 
-/** The schema identifier that a journal carries; null when it says none. */
-export async function storedIdentifier(connection: Connection, schema: string): Promise<string | null> {
-  return storedMeta(connection, schema, "schema");
+/** All objects of a schema. */
+export async function readCatalogue(connection: Connection, schema: string): Promise<CatalogueLine[]> {
+  const rows = await connection.rows<[CatalogueLine["kind"], string, string, string]>(catalogueQuery, [schema]);
+  return rows.map(([kind, where, is, of]) => ({ kind, where, is, of }));
+}
+
+/** Refuses what the verifier cannot read at all. What is wrong with a journal of this version is a finding. */
+export async function checkReadable(connection: Connection, place: Place): Promise<void> {
+  const { schema, shown } = place;
+  const { found, identified } = await survey(connection, place);
+  if (found !== "ours") throw nothingThere(shown, found);
+  await requireRights(connection, place, "read");
+  const layout = identified ? await storedMeta(connection, schema, "layout") : null;
+  if (layout !== null && Number(layout) > layoutVersion)
+    throw unknownSchema(shown, `layout version ${layoutVersion} at most`, cut(layout));
 }
 
 /** What stands in the schema; a ruin counts as ours while one of two tables tells what it was. */
-export async function survey(connection: Connection, { schema, shown }: Place): Promise<Survey> {
+async function survey(connection: Connection, { schema, shown }: Place): Promise<Survey> {
   const [usage] = await connection.rows<[boolean]>(
     "SELECT pg_catalog.has_schema_privilege(oid, 'USAGE') FROM pg_catalog.pg_namespace WHERE nspname = $1",
     [schema],
@@ -131,7 +141,7 @@ export function nothingThere(shown: string, found: string): LedgerError {
 }
 
 /** Refuses a layout that this version does not know, the newest first: it may mean anything. */
-export function checkLayout(identifier: string | null, layout: string | null, shown: string): void {
+function checkLayout(identifier: string | null, layout: string | null, shown: string): void {
   if (identifier === null || layout === null) throw foreign(shown, "an identifier in meta", "none");
   if (identifier !== schemaIdentifier)
     throw unknownSchema(shown, `schema identifier ${schemaIdentifier}`, cut(identifier));
@@ -147,7 +157,11 @@ async function look(connection: Connection, place: Place, intent: "read" | "writ
   if (found !== "ours") return found;
   await requireRights(connection, place, intent);
   if (!identified) throw foreign(shown, "a table meta", "none");
-  checkLayout(await storedIdentifier(connection, schema), await storedLayout(connection, schema), shown);
+  const [identifier, layout] = [
+    await storedMeta(connection, schema, "schema"),
+    await storedMeta(connection, schema, "layout"),
+  ];
+  checkLayout(identifier, layout, shown);
   const differences = await shapeDifferences(connection, schema, lines);
   const [first] = differences;
   if (first !== undefined)
@@ -164,11 +178,6 @@ async function atOneMoment<T>(connection: Connection, act: () => Promise<T>): Pr
     // A connection that is gone has ended it; its error is the one to be seen.
     await connection.command("ROLLBACK").catch(() => {});
   }
-}
-
-async function readCatalogue(connection: Connection, schema: string): Promise<CatalogueLine[]> {
-  const rows = await connection.rows<[CatalogueLine["kind"], string, string, string]>(catalogueQuery, [schema]);
-  return rows.map(([kind, where, is, of]) => ({ kind, where, is, of }));
 }
 
 /** Takes what is expected out of what is there, and says what differs. */
@@ -210,13 +219,6 @@ async function readDocumentTables(
     return [];
   });
   return { problems, lines };
-}
-
-async function storedMeta(connection: Connection, schema: string, key: string): Promise<string | null> {
-  const [row] = await connection.rows<[unknown]>(`SELECT value FROM ${qualified(schema, "meta")} WHERE key = $1`, [
-    key,
-  ]);
-  return typeof row?.[0] === "string" ? row[0] : null;
 }
 
 /** What each table is used for, to be told at once and not in the middle of a batch. */
