@@ -44,6 +44,10 @@ export interface Ground {
   readonly tables: Map<number, number>;
   /** The number of contents that were ever named. */
   readonly contents: number;
+  /** The number of the last stream; 0 when there is none. */
+  readonly lastStream: number;
+  /** The mark as it is stored: who asks for it is told when it is damaged. Null when nothing was ever folded. */
+  readonly folded: FoldedColumns | null;
 }
 
 /** A stream as it is stored. */
@@ -162,8 +166,9 @@ export class PostgresReads implements StoreReads {
   }
 
   async folded(): Promise<FoldedMark | null> {
-    const [row] = await this.read<FoldedColumns>("folded", []);
-    return row === undefined ? null : toFolded(row, this.journal.shown);
+    await this.source.prepare();
+    const { folded } = this.source.ground;
+    return folded === null ? null : toFolded(folded, this.journal.shown);
   }
 
   async documents(table: number, keys: readonly string[]): Promise<readonly (StoredDocument | null)[]> {
@@ -271,9 +276,23 @@ export type GroundColumns = readonly [
   contents: number | null,
   now: number,
   tables: readonly string[] | null,
+  lastStream: number,
+  isFolded: number | null,
+  ...folded: FoldedColumns,
 ];
 
-export function toGround([seq, id, at, skew, count, now, tables]: GroundColumns): Ground {
+export function toGround([
+  seq,
+  id,
+  at,
+  skew,
+  count,
+  now,
+  tables,
+  lastStream,
+  isFolded,
+  ...folded
+]: GroundColumns): Ground {
   const contents = count ?? 0;
   const counts = (tables ?? []).map((each) => each.split(":").map(Number) as [number, number]);
   return {
@@ -281,6 +300,8 @@ export function toGround([seq, id, at, skew, count, now, tables]: GroundColumns)
     now,
     tables: new Map(counts),
     contents,
+    lastStream,
+    folded: isFolded === null ? null : folded,
   };
 }
 

@@ -19,8 +19,8 @@ const projectionColumns = "id, name, version, indexes, status, position, coalesc
 const queries: Readonly<Record<StatementName, Query>> = {
   lock: { sql: "SELECT one FROM $s.head WHERE one = 1 FOR UPDATE", why: "the write lock: one row, by key" },
   ground: {
-    sql: `SELECT e.seq, encode(e.id, 'hex'), e.at, e.skew, (SELECT max(n) FROM $s.contents), floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, (SELECT array_agg(id || ':' || json_array_length(indexes::json)) FROM $s.projections) FROM (SELECT max(seq) AS last FROM $s.entries) m LEFT JOIN $s.entries e ON e.seq = m.last`,
-    why: "what everything starts from, in one answer: the head, the time, and which tables of documents there are; each max() is one descent",
+    sql: `SELECT e.seq, encode(e.id, 'hex'), e.at, e.skew, (SELECT max(n) FROM $s.contents), floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, (SELECT array_agg(id || ':' || json_array_length(indexes::json)) FROM $s.projections), (SELECT coalesce(max(id), 0) FROM $s.streams), f.one, f.position, encode(f.entry_id, 'hex'), f.tables FROM (SELECT max(seq) AS last FROM $s.entries) m LEFT JOIN $s.entries e ON e.seq = m.last LEFT JOIN $s.folded f ON f.one = 1`,
+    why: "what everything starts from, in one answer: the head, the time, which tables of documents there are and up to where they are folded, the last stream; each max() is one descent",
   },
   streams: {
     sql: "SELECT name, id, rev, last_seq FROM $s.streams WHERE name = ANY ($1::text[])",
@@ -69,13 +69,8 @@ const queries: Readonly<Record<StatementName, Query>> = {
     sql: `SELECT ${projectionColumns} FROM $s.projections ORDER BY id`,
     why: "all of them: tables of documents are few",
   },
-  folded: {
-    sql: "SELECT position, encode(entry_id, 'hex'), tables FROM $s.folded WHERE one = 1",
-    why: "by key: one row",
-  },
 
   types: { sql: "SELECT id, name FROM $s.types ORDER BY id", why: "all of them, once a connection: types are few" },
-  lastStream: { sql: "SELECT coalesce(max(id), 0) FROM $s.streams", why: "the next number; one descent" },
   insertTypes: {
     sql: "INSERT INTO $s.types (id, name) SELECT * FROM unnest($1::bigint[], $2::text[])",
     why: "once a type",
@@ -165,9 +160,7 @@ export type StatementName =
   | "consumers"
   | "consumer"
   | "projections"
-  | "folded"
   | "types"
-  | "lastStream"
   | "insertTypes"
   | "insertContents"
   | "insertEntries"

@@ -16,6 +16,7 @@ import { requireCompleted } from "../completed-nodes.js";
 import { consumerValues } from "../consumer-row.js";
 import { Lifetime } from "../lifetime.js";
 import { projectionValues } from "../projection-row.js";
+import type { FoldedColumns } from "../projection-row.js";
 import type { CachedStream, StreamCache } from "../stream-cache.js";
 import { encodePage, revisionsPerPage } from "../stream-page.js";
 import type { Connection } from "./connection.js";
@@ -54,7 +55,7 @@ const contentBytesMax = 8 * 1024 * 1024;
 export class PostgresTransaction extends PostgresReads implements StoreTransaction {
   private readonly host: TransactionHost;
   private readonly lifetime: Lifetime;
-  private readonly ground: { head: StoreHead | null } & Ground;
+  private readonly ground: { head: StoreHead | null; folded: FoldedColumns | null } & Ground;
   private readonly held: Held[];
   private contentCount: number;
 
@@ -101,10 +102,9 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
     requireCompleted(before, before + entries.length, nodes);
     this.holdContents(contents);
     if (entries.length === 0) return;
-    await this.find(entries.map(({ stream }) => stream));
+    await Promise.all([this.find(entries.map(({ stream }) => stream)), this.learnTypes(entries)]);
     const { cache } = this.host;
-    await this.learnTypes(entries);
-    if (entries.some(({ stream }) => cache.get(stream) === undefined)) await this.learnLastStream();
+    cache.nextStream ??= this.ground.lastStream + 1;
     const touched = this.holdEntries(entries);
     const rows = [...touched].map(([name, stream]) => [stream.id, name, stream.rev, stream.seq] as const);
     this.hold("streams", "putStreams", columns(rows, 4));
@@ -171,7 +171,9 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
 
   async putFolded({ position, entryId, tables }: FoldedMark): Promise<void> {
     this.lifetime.require();
-    this.hold("projections", "putFolded", [position, entryId, JSON.stringify(tables)]);
+    const columns = [position, entryId, JSON.stringify(tables)] as const;
+    this.hold("projections", "putFolded", columns);
+    this.ground.folded = columns;
   }
 
   async putDocuments(table: number, changes: readonly DocumentWrite[]): Promise<void> {
@@ -269,7 +271,7 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
     const { cache } = this.host;
     const known = cache.get(name);
     if (known !== undefined) return known;
-    const id = cache.nextStream!; // it was learned for those that are not known
+    const id = cache.nextStream!; // it is known once something is appended
     cache.nextStream = id + 1;
     const stream: CachedStream = { id, stored: false, rev: 0, seq: -1, pages: 0, tail: [] };
     cache.set(name, stream);
@@ -298,13 +300,6 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
     if (asked.length === 0) return;
     for (const [name, { id, rev, seq }] of await this.streamRows(asked))
       cache.set(name, { id, stored: true, rev, seq, pages: Math.floor(rev / revisionsPerPage), tail: null });
-  }
-
-  private async learnLastStream(): Promise<void> {
-    const { cache } = this.host;
-    if (cache.nextStream !== null) return;
-    const [row] = await this.read<[number]>("lastStream", []);
-    cache.nextStream = (row?.[0] ?? 0) + 1;
   }
 
   /** Learns the numbers of all types, and gives one to each that is new. */
