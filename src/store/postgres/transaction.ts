@@ -171,9 +171,9 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
 
   async putFolded({ position, entryId, tables }: FoldedMark): Promise<void> {
     this.lifetime.require();
-    const columns = [position, entryId, JSON.stringify(tables)] as const;
-    this.hold("projections", "putFolded", columns);
-    this.ground.folded = columns;
+    const mark = [position, entryId, JSON.stringify(tables)] as const;
+    this.hold("projections", "putFolded", mark);
+    this.ground.folded = mark;
   }
 
   async putDocuments(table: number, changes: readonly DocumentWrite[]): Promise<void> {
