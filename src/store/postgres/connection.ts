@@ -1,10 +1,12 @@
 /** One connection to a database, as the adapter uses it: statements by name, rows as arrays, numbers exact.
  *  Invariants: what is asked goes out at once, behind what was asked before, and is answered in that order; a connection that
  *  failed says so to everybody who waits, and is not used again. */
+import type { Socket } from "node:net";
 import pg from "pg";
 import type { CustomTypesConfig } from "pg";
 import { invariant } from "../../kernel/errors.js";
 import type { PostgresConfig } from "./location.js";
+import { asSent } from "./arrays.js";
 
 /** One statement: prepared once a connection, under its name. */
 export interface Statement {
@@ -46,6 +48,7 @@ const types: CustomTypesConfig = {
 export class Connection {
   private readonly client: pg.Client;
   private readonly texts = new Map<string, string>();
+  private gathering = false;
   private failure: unknown = null;
   private ending: Promise<void> | null = null;
 
@@ -113,6 +116,11 @@ export class Connection {
     this.client.on("notification", ({ channel, payload }) => hear(channel, payload ?? ""));
   }
 
+  /** It keeps no process alive. */
+  unref(): void {
+    (this.client as pg.Client & { unref(): void }).unref(); // it is there, but not in the types
+  }
+
   /** Calls back once when it fails. */
   onFailure(hear: () => void): void {
     this.client.once("end", hear);
@@ -143,13 +151,26 @@ export class Connection {
     return this.send(statement, values);
   }
 
+  /** What is asked in one go is sent in one go. */
+  private gather(): void {
+    if (this.gathering) return;
+    this.gathering = true;
+    const { stream } = (this.client as unknown as { readonly connection: { readonly stream: Socket } }).connection;
+    stream.cork();
+    process.nextTick(() => {
+      this.gathering = false;
+      stream.uncork();
+    });
+  }
+
   private async send(statement: Statement | string, values: readonly unknown[]): Promise<pg.QueryArrayResult> {
+    this.gather();
     const named = typeof statement === "string" ? { text: statement } : statement;
     try {
       return await this.client.query({
         ...named,
         // Without values it is one message, and may be several statements.
-        ...(values.length === 0 && typeof statement === "string" ? {} : { values: [...values] }),
+        ...(values.length === 0 && typeof statement === "string" ? {} : { values: values.map(asSent) }),
         rowMode: "array",
       });
     } catch (cause) {

@@ -93,9 +93,7 @@ function put(schema: string, table: number, count: number, changes: readonly Doc
       .join(
         "",
       )}) ON CONFLICT (key) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`;
-  const indexes = indexColumns(count).map((_, index) =>
-    changes.map((change) => byteText(change.indexes[index] ?? null)),
-  );
+  const indexes = indexColumns(count).map((_, index) => changes.map((change) => change.indexes[index] ?? null));
   return ask(schema, table, `put_${count}`, sql, [...rows(changes), ...indexes]);
 }
 
@@ -111,7 +109,7 @@ function update(schema: string, table: number, count: number, changes: readonly 
   const sql = (name: string): string =>
     `WITH changed AS (UPDATE ${name} d SET seq = w.seq, doc = w.doc${sets} FROM unnest($1::text[], $2::bigint[], $3::text[]${parameters}) w (key, seq, doc${aliases}) WHERE d.key = w.key RETURNING 1) SELECT 1 / (CASE WHEN count(*) = $${last}::bigint THEN 1 ELSE 0 END) FROM changed`;
   const indexes = names.flatMap((_, index) => [
-    changes.map((change) => byteText(change.indexes[index] ?? null)),
+    changes.map((change) => change.indexes[index] ?? null),
     changes.map((change) => change.indexes[index] !== undefined),
   ]);
   return ask(schema, table, `update_${count}`, sql, [...rows(changes), ...indexes, changes.length]);
@@ -119,11 +117,6 @@ function update(schema: string, table: number, count: number, changes: readonly 
 
 function rows(changes: readonly DocumentWrite[]): readonly (readonly unknown[])[] {
   return [changes.map(({ key }) => key), changes.map(({ seq }) => seq), changes.map(({ text }) => text)];
-}
-
-/** Bytes as the server reads them: a copy, for the caller may use its own again before they are sent. */
-export function byteText(bytes: Uint8Array | null): string | null {
-  return bytes === null ? null : `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex")}`;
 }
 
 function indexColumns(count: number): readonly string[] {

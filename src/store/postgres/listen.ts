@@ -1,15 +1,17 @@
-/** Hints between processes that a journal goes on: LISTEN on a connection of its own, and NOTIFY behind commits. They come by a
+/** Hints between processes that a journal goes on: LISTEN on a connection of its own, and NOTIFY behind commits: outside of the
+ *  transaction that committed, for those with a NOTIFY commit one after the other, in all journals of the server. They come by a
  *  channel of the journal, with the position as payload; anybody may send there, so a hint is a number and nothing else.
  *  Invariants: a connection is there while somebody listens, and for a moment afterwards; it keeps no process alive; one that
  *  is lost, or is none because a pooler lies in between, costs hints and nothing else. */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Client } from "pg";
 import { sha256Hex } from "../../kernel/digest.js";
+import { Connection } from "./connection.js";
+import type { ConnectionOptions } from "./connection.js";
 
 const reconnectMsMin = 100;
 const reconnectMsMax = 10_000;
 /** Whoever waits in turns, as a subscription does, gets the same connection again. */
-const lingerMs = 5_000;
+const lingerMsDefault = 5_000;
 
 type Hint = (position: number) => void;
 
@@ -18,23 +20,10 @@ export function channelOf(schema: string): string {
   return `runledger_${sha256Hex(schema).slice(0, 32)}`;
 }
 
-/** Tells whoever listens that the journal goes on up to a position. Never rejects. Outside of the transaction that committed, for
- *  transactions with a NOTIFY commit one after the other, those of all journals of the server; and without waiting for the
- *  disk, since a hint need not outlive anything. */
-export async function announce(client: Pick<Client, "query">, channel: string, position: number): Promise<void> {
-  const text = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
-  await client.query({ name: "announce", text, values: [channel, String(position)] }).catch(() => {});
-}
-
-export interface ListeningOptions {
-  /** Makes a connection, of which errors are heard. */
-  readonly connect: () => Promise<Client>;
-  readonly channel: string;
-  readonly lingerMs?: number;
-}
-
 export class Listening {
-  private readonly options: ListeningOptions;
+  private readonly connecting: ConnectionOptions;
+  private readonly channel: string;
+  private readonly lingerMs: number;
   private readonly hints = new Set<{ readonly hint: Hint }>();
   /** What was said last: whoever begins to listen may have missed it on the way here. */
   private last: number | null = null;
@@ -42,8 +31,10 @@ export class Listening {
   private lingering: NodeJS.Timeout | undefined;
   private closed = false;
 
-  constructor(options: ListeningOptions) {
-    this.options = options;
+  constructor(connecting: ConnectionOptions, channel: string, lingerMs: number = lingerMsDefault) {
+    this.connecting = connecting;
+    this.channel = channel;
+    this.lingerMs = lingerMs;
   }
 
   /** Calls `hint` at each hint; answers how to hear no more. */
@@ -61,7 +52,7 @@ export class Listening {
       this.hints.delete(listener);
       if (this.hints.size > 0) return;
       clearTimeout(this.lingering);
-      this.lingering = setTimeout(() => this.end(), this.options.lingerMs ?? lingerMs).unref();
+      this.lingering = setTimeout(() => this.end(), this.lingerMs).unref();
     };
   }
 
@@ -89,27 +80,28 @@ export class Listening {
   /** Listens until the connection is lost or no longer wanted. Was there one? */
   private async hearOut(stop: AbortSignal): Promise<boolean> {
     this.last = null;
-    let client: Client | null = null;
+    let connection: Connection | null = null;
     try {
-      client = await this.options.connect();
-      (client as Client & { unref(): void }).unref(); // it is there, but not in the types
-      const lost = new Promise<void>((resolve) => {
-        client?.once("error", () => resolve()).once("end", () => resolve());
+      connection = await Connection.open(this.connecting, "reads");
+      const open = connection;
+      open.unref();
+      open.onNotification((_, payload) => this.heard(payload));
+      await open.command(`LISTEN ${this.channel}`);
+      await new Promise<void>((resolve) => {
+        open.onFailure(resolve);
         stop.addEventListener("abort", () => resolve(), { once: true });
+        if (stop.aborted || open.broken) resolve();
       });
-      client.on("notification", ({ payload }) => this.heard(payload));
-      await client.query(`LISTEN ${this.options.channel}`);
-      if (!stop.aborted) await lost;
       return true;
     } catch {
       return false;
     } finally {
-      client?.end().catch(() => {});
+      void connection?.close();
     }
   }
 
-  private heard(payload: string | undefined): void {
-    if (payload === undefined || !/^\d{1,15}$/.test(payload)) return;
+  private heard(payload: string): void {
+    if (!/^\d{1,15}$/.test(payload)) return;
     this.last = Number(payload);
     for (const { hint } of this.hints) hint(this.last);
   }

@@ -141,6 +141,10 @@ const queries: Readonly<Record<StatementName, Query>> = {
     sql: "INSERT INTO $s.folded (one, position, entry_id, tables) VALUES (1, $1, decode($2, 'hex'), $3) ON CONFLICT (one) DO UPDATE SET position = excluded.position, entry_id = excluded.entry_id, tables = excluded.tables",
     why: "by key: the one row that says it for all tables, so that a commit writes one",
   },
+  announce: {
+    sql: "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)",
+    why: "touches no row; what is only a hint need not wait for the disk",
+  },
 };
 
 export type StatementName =
@@ -179,7 +183,8 @@ export type StatementName =
   | "insertProjection"
   | "updateProjection"
   | "deleteProjection"
-  | "putFolded";
+  | "putFolded"
+  | "announce";
 export type Statements = Readonly<Record<StatementName, Statement>>;
 
 /** The statements on the journal in this schema. */

@@ -10,6 +10,7 @@ import { DatabaseClock } from "./clock.js";
 import { Connection } from "./connection.js";
 import type { ConnectionOptions } from "./connection.js";
 import { storeError } from "./errors.js";
+import { channelOf, Listening } from "./listen.js";
 import { parsePostgresLocation } from "./location.js";
 import type { PostgresLocation } from "./location.js";
 import { findOrCreate } from "./opening.js";
@@ -80,6 +81,7 @@ class PostgresStore implements Store {
   private readonly parts: StoreParts;
   private readonly pool: SnapshotPool;
   private readonly writer: Writer | null;
+  private readonly listening: Listening;
   private closing: Promise<void> | null = null;
 
   constructor(parts: StoreParts) {
@@ -91,6 +93,7 @@ class PostgresStore implements Store {
     this.readOnly = writing === null;
     this.clock = clock;
     this.pool = new SnapshotPool({ journal, connecting, clock });
+    this.listening = new Listening(connecting, channelOf(place.schema));
     this.writer = writing === null ? null : new Writer({ journal, connecting, clock, faults }, writing);
   }
 
@@ -120,11 +123,13 @@ class PostgresStore implements Store {
   }
 
   async maintain(): Promise<void> {
-    if (this.closing === null) await this.writer?.dropRetired();
+    if (this.closing !== null) return;
+    this.writer?.announce();
+    await this.writer?.dropRetired();
   }
 
-  listen(): () => void {
-    return () => {};
+  listen(hint: (position: number) => void): () => void {
+    return this.listening.listen(hint);
   }
 
   async scrub(): Promise<boolean> {
@@ -148,6 +153,7 @@ class PostgresStore implements Store {
   }
 
   private async end(): Promise<void> {
+    this.listening.close();
     await this.pool.close();
     await this.writer?.close();
   }

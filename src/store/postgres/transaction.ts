@@ -19,9 +19,10 @@ import { projectionValues } from "../projection-row.js";
 import type { FoldedColumns } from "../projection-row.js";
 import type { CachedStream, StreamCache } from "../stream-cache.js";
 import { encodePage, revisionsPerPage } from "../stream-page.js";
+import { asSent } from "./arrays.js";
 import type { Connection } from "./connection.js";
 import { createTable } from "./create.js";
-import { byteText, writes } from "./documents.js";
+import { writes } from "./documents.js";
 import type { Ask } from "./documents.js";
 import { sqlState, storeError } from "./errors.js";
 import { PostgresReads } from "./reads.js";
@@ -57,6 +58,8 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
   private readonly lifetime: Lifetime;
   private readonly ground: { head: StoreHead | null; folded: FoldedColumns | null } & Ground;
   private readonly held: Held[];
+  /** Streams that are not there, as was read under the lock. */
+  private readonly absent = new Set<string>();
   private contentCount: number;
 
   constructor(host: TransactionHost, ground: Ground) {
@@ -180,7 +183,7 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
     this.lifetime.require();
     const count = this.ground.tables.get(table);
     invariant(count !== undefined, `table ${table} must be there`);
-    for (const ask of writes(this.journal.schema, table, count, changes)) this.held.push({ step: "documents", ...ask });
+    for (const ask of writes(this.journal.schema, table, count, changes)) this.keep("documents", ask);
   }
 
   async commit(): Promise<void> {
@@ -234,7 +237,7 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
     };
     for (const row of contents) {
       invariant(row.n === this.contentCount + 1, `content ${row.n} must follow content ${this.contentCount}`);
-      rows.push([row.n, row.digest, row.media, byteText(row.salt), row.plain, byteText(row.bytes)]);
+      rows.push([row.n, row.digest, row.media, row.salt, row.plain, row.bytes]);
       bytes += row.bytes.length;
       this.contentCount = row.n;
       if (bytes > contentBytesMax) send();
@@ -296,9 +299,11 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
   /** Learns of streams that exist and are not known yet. */
   private async find(names: readonly string[]): Promise<void> {
     const { cache } = this.host;
-    const asked = [...new Set(names)].filter((name) => cache.get(name) === undefined);
+    const asked = [...new Set(names)].filter((name) => cache.get(name) === undefined && !this.absent.has(name));
     if (asked.length === 0) return;
-    for (const [name, { id, rev, seq }] of await this.streamRows(asked))
+    const found = await this.streamRows(asked);
+    for (const name of asked) if (!found.has(name)) this.absent.add(name);
+    for (const [name, { id, rev, seq }] of found)
       cache.set(name, { id, stored: true, rev, seq, pages: Math.floor(rev / revisionsPerPage), tail: null });
   }
 
@@ -317,7 +322,12 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
   }
 
   private hold(step: DurableStep, name: StatementName, values: readonly unknown[]): void {
-    this.held.push({ step, statement: this.journal.statements[name], values });
+    this.keep(step, { statement: this.journal.statements[name], values });
+  }
+
+  /** What the caller uses again meanwhile changes nothing. */
+  private keep(step: DurableStep, { statement, values }: Ask): void {
+    this.held.push({ step, statement, values: values.map(asSent) });
   }
 
   private holdText(step: DurableStep, text: string): void {

@@ -9,6 +9,7 @@ import type { DatabaseClock } from "./clock.js";
 import { Connection } from "./connection.js";
 import type { ConnectionOptions } from "./connection.js";
 import { storeError } from "./errors.js";
+import { channelOf } from "./listen.js";
 import { toGround } from "./reads.js";
 import type { Ground, GroundColumns, Journal } from "./reads.js";
 import { qualified, retiredPrefix } from "./schema.js";
@@ -32,6 +33,8 @@ export class Writer {
   private connection: Connection | null = null;
   private transaction: PostgresTransaction | null = null;
   private dropDueAt = 0;
+  /** The last position that was committed here and not announced yet. */
+  private unannounced: number | null = null;
   private closed = false;
 
   constructor(options: WriterOptions, connection: Connection | null) {
@@ -90,6 +93,17 @@ export class Writer {
     } finally {
       release();
     }
+  }
+
+  /** Tells those who listen how far the journal goes, if it went on here. It is sent and not waited for: what comes next on the
+   *  connection comes behind it. */
+  announce(): void {
+    const { connection, unannounced } = this;
+    if (unannounced === null || connection === null || connection.broken) return;
+    this.unannounced = null;
+    const { schema, statements } = this.options.journal;
+    // Who does not hear of it asks for the head.
+    connection.run(statements.announce, [channelOf(schema), String(unannounced)]).catch(() => {});
   }
 
   /** Gives back to the server what erased contents took, as far as it lets us. */
@@ -159,6 +173,7 @@ export class Writer {
         faults: this.options.faults,
         committed: (head: StoreHead | null) => {
           this.cachedAt = head?.id ?? null;
+          if (head !== null && head.seq !== ground.head?.seq) this.unannounced = head.seq;
           this.transaction = null;
           release();
         },
