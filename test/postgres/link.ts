@@ -46,8 +46,13 @@ export class Link {
     for (const socket of [this.client, this.server]) socket.setNoDelay(true).on("error", () => {});
     this.client.on("data", (bytes) => this.pass(() => this.ask(bytes)));
     this.server.on("data", (bytes) => this.pass(() => this.answer(bytes)));
-    this.client.on("close", () => this.pass(() => this.clientClosed()));
+    this.client.on("close", () => this.pass(() => this.lose()));
     this.server.on("close", () => this.pass(() => this.later(() => this.cut())));
+  }
+
+  /** Closes both sides, unless the client is gone already and the server must be left alone. */
+  lose(): void {
+    if (this.aloneUntil === Infinity) this.cut();
   }
 
   /** Closes both sides. */
@@ -70,10 +75,6 @@ export class Link {
   private pass(act: () => void): void {
     if (this.proxy.silent || this.silent) this.held.push(act);
     else if (!this.ended) act();
-  }
-
-  private clientClosed(): void {
-    if (this.aloneUntil === Infinity) this.cut();
   }
 
   private ask(bytes: Buffer): void {

@@ -1,7 +1,11 @@
 /** Where the tests of real servers are, and a journal of one's own there. */
 import { randomUUID } from "node:crypto";
 import { Client } from "pg";
+import { expect } from "vitest";
+import { LedgerError } from "../../src/index.js";
+import type { Ledger } from "../../src/index.js";
 import { onCleanup } from "../engine/fixture.js";
+import { Proxy } from "./proxy.js";
 
 /** The server of this run: an address with a superuser's rights. */
 export function serverUrl(): string {
@@ -46,4 +50,35 @@ export async function ask(
   } finally {
     await client.end();
   }
+}
+
+/** A network that fails, and a journal of one's own behind it. */
+export interface Behind {
+  readonly proxy: Proxy;
+  /** Of the journal, through the proxy. */
+  readonly url: string;
+  /** Of the same journal, past it. */
+  readonly direct: string;
+}
+
+export async function behindProxy(server = serverUrl()): Promise<Behind> {
+  const direct = journalUrl(server);
+  const proxy = await Proxy.start(server);
+  onCleanup(() => proxy.close());
+  return { proxy, url: withJournal(proxy.url, schemaOf(direct)), direct };
+}
+
+/** Is everything that is stored what it must be? */
+export async function expectSound(ledger: Ledger): Promise<void> {
+  expect(await ledger.verify({ level: "deep" })).toMatchObject({ verdict: "OK", findings: [] });
+}
+
+/** What a promise rejects with; it must. */
+export async function refusal(promise: Promise<unknown>): Promise<LedgerError> {
+  const error = await promise.then(
+    () => "accepted",
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(LedgerError);
+  return error as LedgerError;
 }

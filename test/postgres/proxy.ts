@@ -84,7 +84,7 @@ export class Proxy {
 
   /** Cuts all connections that are open. */
   cutAll(): void {
-    for (const link of this.links) link.cut();
+    for (const link of this.links) link.lose();
   }
 
   /** Cuts all connections and takes no new ones until `restore`. */
@@ -125,7 +125,7 @@ export class Proxy {
       this.server.close(() => resolve());
     });
     this.refusing = true;
-    this.cutAll();
+    for (const link of this.links) link.cut();
     await closed;
   }
 }
