@@ -1,4 +1,7 @@
 /** runledger: an embeddable, verifiable, event-sourced ledger. Every public name, one by one. */
+export { copyLedger } from "./copy-ledger.js";
+export type { CopyOptions } from "./copy-ledger.js";
+export type { CopiedLedger } from "./engine/copy-journal.js";
 export { openLedger } from "./open-ledger.js";
 export { openRawReader } from "./open-raw-reader.js";
 export { verifyWorkers } from "./verify-workers.js";

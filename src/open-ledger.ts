@@ -107,7 +107,8 @@ export async function openLedger(location: string | Store, options: LedgerOption
   }
 }
 
-async function openStore(
+/** Opens the store that a location means. */
+export async function openStore(
   location: string,
   options: LedgerOptions,
   busyTimeoutMs: number,

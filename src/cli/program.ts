@@ -11,6 +11,7 @@ import { addAppend } from "./verbs/append.js";
 import { addCat } from "./verbs/cat.js";
 import { addExec } from "./verbs/exec.js";
 import { addDemo } from "./verbs/demo.js";
+import { addCopy } from "./verbs/copy.js";
 import { addErase } from "./verbs/erase.js";
 import { addCheckProof } from "./verbs/check-proof.js";
 import { addCheckpoint } from "./verbs/checkpoint.js";
@@ -79,6 +80,7 @@ function buildProgram(line: CommandLine): Command {
     })
     .addHelpText("after", moreHelp);
   addInit(program, line);
+  addCopy(program, line);
   addAppend(program, line);
   addExec(program, line);
   addLog(program, line);

@@ -1,0 +1,107 @@
+import { describe, expect, test } from "vitest";
+import { content, openLedger } from "../../src/index.js";
+import type { Ledger, Store, StoredEntry } from "../../src/index.js";
+import { createMemoryStore } from "../../src/store/memory/store.js";
+import { copyJournal } from "../../src/engine/copy-journal.js";
+import { onCleanup, open, openStore, storeNames } from "./fixture.js";
+
+async function entriesOf(store: Store): Promise<readonly StoredEntry[]> {
+  const snapshot = await store.snapshot();
+  return snapshot.entries(0, 10_000).finally(() => snapshot.release());
+}
+
+/** A journal with all that there is: pages of a stream, nodes, contents, an erasure, runs, a consumer, checkpoints. */
+async function write(ledger: Ledger): Promise<void> {
+  const many = Array.from({ length: 600 }, (_, n) => ({ type: "note.taken", data: { n, text: content(`note ${n}`) } }));
+  await ledger.append("note/long", many);
+  const secret = await ledger.append("note/secret", [
+    { type: "note.taken", data: { text: content("x".repeat(2_000)) } },
+  ]);
+  const { runId } = await ledger.runs.create({ title: "sum up", input: { of: "March" } });
+  await ledger.queue.enqueue({ runId });
+  const claimed = await ledger.queue.claimNext({ holder: "me", runId });
+  await ledger.runs.start({ runId }, { fence: claimed!.fence });
+  await ledger.runs.finish({ runId, status: "completed" }, { fence: claimed!.fence });
+  for await (const { data } of ledger.readStream("note/secret"))
+    await ledger.erase([(data as { text: { $content: string } }).text.$content], { reason: "asked for" });
+  await ledger.checkpoint();
+  expect(secret.revision).toBe(1);
+}
+
+describe.each(storeNames)("from %s", (from) => {
+  describe.each(storeNames)("to %s", (to) => {
+    test("a copy has the same entries, contents, erasures and checkpoints, verifies, and goes on", async () => {
+      const old = await openStore(from);
+      const ledger = await openLedger(old);
+      await write(ledger);
+      const before = await ledger.status();
+      const checkpoint = await ledger.checkpoint();
+      await ledger.close();
+      const store = await openStore(to);
+
+      const copied = await retried(() => copyJournal(old, store, 5_000));
+
+      expect(copied).toMatchObject({ entries: before.size, contents: before.contents, erased: 1 });
+      expect(await entriesOf(store)).toEqual(await entriesOf(old));
+      const copy = await open(store, { expectAtLeast: checkpoint.note });
+      expect(await copy.verify({ level: "deep" })).toMatchObject({ verdict: "OK", findings: [] });
+      expect((await copy.runs.list()).runs.map(({ status }) => status)).toEqual(["completed"]);
+      await copy.append("note/more", [{ type: "note.taken", data: { text: content("more") } }]);
+      expect(await copy.verify({ level: "deep" })).toMatchObject({ verdict: "OK", size: before.size + 1 });
+    });
+  });
+});
+
+test("a copy is refused where a journal is, and where none is to be copied", async () => {
+  const [one, other, none] = [createMemoryStore(), createMemoryStore(), createMemoryStore()];
+  for (const store of [one, other]) await (await openLedger(store)).close();
+  await expect(copyJournal(one, other, 100)).rejects.toMatchObject({ code: "STORE_EXISTS" });
+  await expect(copyJournal(none, createMemoryStore(), 100)).rejects.toMatchObject({ code: "NOT_FOUND" });
+});
+
+test("a journal that somebody writes meanwhile is not copied, and nothing of it stays", async () => {
+  const [from, to] = [createMemoryStore(), createMemoryStore()];
+  const ledger = await openLedger(from);
+  onCleanup(() => ledger.close());
+  const meddling: Store = Object.assign(Object.create(to) as Store, {
+    begin: async () => {
+      const transaction = await to.begin();
+      await ledger.append("note/late", [{ type: "note.taken", data: {} }]);
+      return transaction;
+    },
+  });
+  await expect(copyJournal(from, meddling, 100)).rejects.toMatchObject({ code: "STORE_BUSY" });
+  expect(await entriesOf(to)).toEqual([]);
+});
+
+test("an entry that is not as it was written is not copied", async () => {
+  const from = createMemoryStore();
+  const ledger = await openLedger(from);
+  await ledger.append("note/one", [{ type: "note.taken", data: { n: 1 } }]);
+  await ledger.close();
+  const changed = Object.assign(Object.create(from) as Store, {
+    snapshot: async () => {
+      const snapshot = await from.snapshot();
+      return Object.assign(Object.create(snapshot) as typeof snapshot, {
+        entries: async (position: number, limit: number) =>
+          (await snapshot.entries(position, limit)).map((each: StoredEntry) => ({
+            ...each,
+            entry: String(each.entry).replace('"n":1', '"n":2'),
+          })),
+      });
+    },
+  });
+  const to = createMemoryStore();
+  await expect(copyJournal(changed, to, 100)).rejects.toMatchObject({ code: "STORE_DAMAGED" });
+  expect(await entriesOf(to)).toEqual([]);
+});
+
+/** A store that refuses commits is asked again, as a person would. */
+async function retried<T>(act: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++)
+    try {
+      return await act();
+    } catch (error) {
+      if ((error as { code?: string }).code !== "STORE_BUSY" || tries > 50) throw error;
+    }
+}
