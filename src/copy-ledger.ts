@@ -2,7 +2,7 @@ import { copyJournal } from "./engine/copy-journal.js";
 import type { CopiedLedger } from "./engine/copy-journal.js";
 import { checkMembers, parseInteger } from "./kernel/members.js";
 import { busyTimeoutMsDefault } from "./kernel/limits.js";
-import { openStore } from "./open-ledger.js";
+import { openStore, refuseExisting } from "./open-ledger.js";
 
 /** How a ledger is copied. @public */
 export interface CopyOptions {
@@ -22,6 +22,7 @@ export async function copyLedger(from: string, to: string, options: CopyOptions 
   parseInteger(busyTimeoutMs, "options.busyTimeoutMs", 0, 24 * 60 * 60 * 1000);
   const source = await openStore(from, { readOnly: true }, busyTimeoutMs, () => {});
   try {
+    await refuseExisting(to, {}, busyTimeoutMs);
     const target = await openStore(to, {}, busyTimeoutMs, () => {});
     try {
       return await copyJournal(source, target, busyTimeoutMs);

@@ -143,7 +143,7 @@ export async function openStore(
 }
 
 /** Looks for a journal without changing a byte of it. Whether this opening made it is decided by who wrote its first entry. */
-async function refuseExisting(location: string, options: LedgerOptions, busyTimeoutMs: number): Promise<void> {
+export async function refuseExisting(location: string, options: LedgerOptions, busyTimeoutMs: number): Promise<void> {
   if (location === "memory:") return;
   const reading = { ...options, readOnly: true, create: false };
   const store = await openStore(location, reading, busyTimeoutMs, () => {}).catch((error: unknown) => {

@@ -90,12 +90,20 @@ async function copyInto(
 /** Nobody may go on in a journal of which there is a copy. */
 async function requireStill(from: Store, headId: string, timeoutMs: number): Promise<void> {
   const now = await snapshotWithin(from, timeoutMs);
-  const head = await now.head().finally(() => now.release());
+  const head = await headOf(now);
   if (head?.id === headId) return;
   throw new LedgerError("STORE_BUSY", `${from.location} must stand still while it is copied, found new events`, {
     details: { location: from.location },
     hint: "stop everybody who writes it, and copy it then",
   });
+}
+
+async function headOf(snapshot: StoreSnapshot): Promise<StoreHead | null> {
+  try {
+    return await snapshot.head();
+  } finally {
+    await snapshot.release();
+  }
 }
 
 class Copying {

@@ -57,6 +57,7 @@ const packages: Readonly<Record<string, { readonly where: string; readonly allow
 };
 
 const indexFiles: readonly string[] = [
+  "src/copy-ledger.ts",
   "src/index.ts",
   "src/open-ledger.ts",
   "src/open-raw-reader.ts",

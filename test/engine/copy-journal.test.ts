@@ -7,7 +7,9 @@ import { onCleanup, open, openStore, storeNames } from "./fixture.js";
 
 async function entriesOf(store: Store): Promise<readonly StoredEntry[]> {
   const snapshot = await store.snapshot();
-  return snapshot.entries(0, 10_000).finally(() => snapshot.release());
+  const entries = await snapshot.entries(0, 10_000);
+  await snapshot.release();
+  return entries;
 }
 
 /** A journal with all that there is: pages of a stream, nodes, contents, an erasure, runs, a consumer, checkpoints. */
