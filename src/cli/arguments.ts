@@ -21,7 +21,10 @@ export interface CommonOptions {
   readonly json?: true;
 }
 
-export const ledgerOption = ["--ledger <file>", "the ledger (default: $RUNLEDGER, or ./state.ledger)"] as const;
+export const ledgerOption = [
+  "--ledger <file>",
+  "the ledger, or postgres://… for one in PostgreSQL (default: $RUNLEDGER, or ./state.ledger)",
+] as const;
 export const jsonOption = ["--json", "one JSON object a line, with stable keys"] as const;
 
 /** How many rows a list shows. */

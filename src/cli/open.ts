@@ -1,4 +1,4 @@
-/** Opening a ledger from the command line: which file, and for reading only unless the verb says that it writes. */
+/** Opening a ledger from the command line: which one, and for reading only unless the verb says that it writes. */
 import { LedgerError, openLedger, openRawReader } from "../index.js";
 import type { Ledger, LedgerOptions, RawReader } from "../index.js";
 import { UsageError } from "./exit.js";
@@ -7,7 +7,7 @@ import type { Terminal } from "./terminal.js";
 
 const fileDefault = "./state.ledger";
 
-/** The file that the command line means. */
+/** The file, or the address in PostgreSQL, that the command line means. */
 export function ledgerFile(option: string | undefined, env: Readonly<Record<string, string | undefined>>): string {
   const file = option ?? (env["RUNLEDGER"] || fileDefault);
   if (file === "") throw new UsageError("--ledger must name a file, found nothing");
@@ -21,7 +21,7 @@ export async function whenThere<Opened>(opening: Promise<Opened>): Promise<Opene
   return opening.catch((error: unknown) => {
     if (!(error instanceof LedgerError) || error.code !== "NOT_FOUND" || error.hint !== undefined) throw error;
     const { code, message, details } = error;
-    throw new LedgerError(code, message, { details, hint: "--ledger, or $RUNLEDGER, names the file", cause: error });
+    throw new LedgerError(code, message, { details, hint: "--ledger, or $RUNLEDGER, names the ledger", cause: error });
   });
 }
 

@@ -3,9 +3,9 @@
 import type { Ledger, ListedClaim, RunOwner } from "../index.js";
 import { isLive } from "../kernel/claim.js";
 
-/** Now, as a claim sees it: engine time, which is never before the last event. */
+/** Now, as a claim sees it: by the clock of the ledger, which may be that of another host. */
 export async function nowOf(ledger: Ledger): Promise<number> {
-  return Math.max(Date.now(), (await ledger.status()).head.at);
+  return (await ledger.status()).now;
 }
 
 /** The owner under a claim; null when there is none at that moment. */

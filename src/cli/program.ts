@@ -70,7 +70,7 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
 
 function buildProgram(line: CommandLine): Command {
   const program = new Command("runledger")
-    .description("A tamper-evident ledger in one file: append, read, verify.")
+    .description("A tamper-evident ledger in one file, or in PostgreSQL: append, read, verify.")
     .version(version)
     .exitOverride()
     .configureOutput({

@@ -286,8 +286,7 @@ export class Engine {
 
   /** What became of the call that carried an id. */
   receipt(id: string, client: string): Promise<Receipt | null> {
-    const { store } = this.options;
-    return this.run(() => findReceipt(id, client, { store, documents: this.projection(receipts) }));
+    return this.run(() => findReceipt(id, client, { store: this.options.store, documents: this.projection(receipts) }));
   }
 
   async content(reference: ContentReference): Promise<Content> {
@@ -316,6 +315,7 @@ export class Engine {
       size: head.seq + 1,
       head: { position: head.seq, id: head.id, at: head.at },
       contents: head.contents,
+      now: Math.max(clock.now(), head.at),
       clockAheadMs: Math.max(0, head.at - clock.now()),
       readOnly: store.readOnly,
       location: store.location,

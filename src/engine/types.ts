@@ -377,6 +377,8 @@ export interface LedgerStatus {
   readonly head: { readonly position: number; readonly id: string; readonly at: number };
   /** The number of contents that were ever named. */
   readonly contents: number;
+  /** The time of the ledger: that of its clock, and never before the last entry. Leases end by it. */
+  readonly now: number;
   /** By how many ms the journal's time is ahead of the clock; 0 when it is not. */
   readonly clockAheadMs: number;
   readonly readOnly: boolean;

@@ -133,7 +133,7 @@ describe("J04 nothing checked is never in order", () => {
     for (const file of [join(folder, "none.ledger"), join(folder, "no", "folder", "none.ledger")]) {
       const done = await runledger(["verify", file]);
       expect(done).toMatchObject({ code: 3, stdout: "" });
-      expect(done.stderr).toMatch(/^runledger: NOT_FOUND: .*\nhint: --ledger, or \$RUNLEDGER, names the file\n$/);
+      expect(done.stderr).toMatch(/^runledger: NOT_FOUND: .*\nhint: --ledger, or \$RUNLEDGER, names the ledger\n$/);
     }
     expect(readdirSync(folder)).toEqual([]);
   });
@@ -218,6 +218,7 @@ describe("status", () => {
       "size",
       "head",
       "contents",
+      "now",
       "clockAheadMs",
       "readOnly",
       "location",

@@ -7,6 +7,7 @@ import { parseOrigin } from "../../kernel/names.js";
 import { checked, jsonOption, keyFile, ledgerOption } from "../arguments.js";
 import type { CommandLine, CommonOptions } from "../arguments.js";
 import { escapeText } from "../escape.js";
+import { isAddress, ledgerName } from "../ledger-name.js";
 import { ledgerFile } from "../open.js";
 
 interface InitOptions extends CommonOptions {
@@ -15,10 +16,13 @@ interface InitOptions extends CommonOptions {
 }
 
 const moreHelp = `
-Refused (STORE_EXISTS) when the file is there, whatever it holds.
+Refused (STORE_EXISTS) when the file is there, whatever it holds. In PostgreSQL a ledger is a schema with its tables, and
+?journal= names it; the database must be there. Passwords are best kept off command lines: $RUNLEDGER, $PGPASSWORD and
+~/.pgpass hold them, too.
 
-Example:
-  runledger init --ledger audit.ledger --origin example.com/audit`;
+Examples:
+  runledger init --ledger audit.ledger --origin example.com/audit
+  runledger init --ledger 'postgres://ann@db.example.com/work?journal=audit'`;
 
 export function addInit(program: Command, line: CommandLine): void {
   program
@@ -40,7 +44,7 @@ async function init(line: CommandLine, options: InitOptions): Promise<void> {
   const { terminal, env } = line;
   line.writes = true;
   const file = ledgerFile(options.ledger, env);
-  await refuseExisting(file);
+  if (!isAddress(file)) await refuseExisting(file);
   const ledger = await openLedger(file, {
     create: "new", // somebody else may be making it at this very moment
     ...(options.origin === undefined ? {} : { origin: options.origin }),
@@ -50,10 +54,10 @@ async function init(line: CommandLine, options: InitOptions): Promise<void> {
     const { origin, format, head } = await ledger.status();
     const { position, id } = head;
     const key = await verifierKeyOf(ledger);
-    if (options.json) await terminal.json({ ledger: file, origin, format, head: { position, id }, key });
+    if (options.json) await terminal.json({ ledger: ledgerName(file), origin, format, head: { position, id }, key });
     else
       await terminal.line(
-        `created ${escapeText(file)}: ${origin}, format ${format}${key === null ? "" : `, key ${key}`}`,
+        `created ${escapeText(ledgerName(file))}: ${origin}, format ${format}${key === null ? "" : `, key ${key}`}`,
       );
   } finally {
     await ledger.close();

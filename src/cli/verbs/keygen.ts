@@ -10,6 +10,7 @@ import { checked, jsonOption, keyFile } from "../arguments.js";
 import type { CommandLine } from "../arguments.js";
 import { escapeText } from "../escape.js";
 import { UsageError } from "../exit.js";
+import { isAddress } from "../ledger-name.js";
 import { ledgerFile, withLedger } from "../open.js";
 
 interface KeygenOptions {
@@ -49,7 +50,7 @@ async function keygen(line: CommandLine, options: KeygenOptions): Promise<void> 
   const origin = await originOf(line, options, file);
   const text = formatSignerKey(origin, randomBytes(32));
   // The ledger that would be meant without a word counts as well, when it is there.
-  const beside = options.ledger !== undefined || existsSync(file) ? file : null;
+  const beside = !isAddress(file) && (options.ledger !== undefined || existsSync(file)) ? file : null;
   await writeKeyFile(options.out, `${text}\n`, beside);
   const { text: key } = parseSignerKey(text, "key").verifier;
   if (options.json) await terminal.json({ file: options.out, origin, key });

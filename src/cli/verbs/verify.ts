@@ -12,6 +12,7 @@ import { escapeSentence } from "../escape.js";
 import { UsageError } from "../exit.js";
 import { grouped } from "../figures.js";
 import { collect, readCheckpoints, readVerifierKeys } from "../outside.js";
+import { ledgerName } from "../ledger-name.js";
 import { ledgerFile, withRawReader } from "../open.js";
 import { shellWord } from "../shell-words.js";
 import type { Style, Terminal } from "../terminal.js";
@@ -99,7 +100,7 @@ async function check(line: CommandLine, argument: string | undefined, options: V
   );
   terminal.endProgress();
   // Whoever named the ledger here must name it there too.
-  const named = (argument ?? options.ledger) === undefined ? "" : ` --ledger ${shellWord(file)}`;
+  const named = (argument ?? options.ledger) === undefined ? "" : ` --ledger ${shellWord(ledgerName(file))}`;
   const report = { ...verified, next: verified.next.map((command) => `${command}${named}`) };
   if (options.json) await terminal.json(report);
   else for (const text of formatReport(report).trimEnd().split("\n")) await terminal.line(coloured(terminal, text));

@@ -137,6 +137,7 @@ async function survey(connection: Connection, { schema, shown }: Place): Promise
 export function nothingThere(shown: string, found: string): LedgerError {
   return new LedgerError("NOT_FOUND", `there must be a ledger at ${shown}, found ${found}`, {
     details: { location: shown, found },
+    hint: "look at the database and at ?journal=; whoever opens it for writing makes it",
   });
 }
 
