@@ -23,6 +23,8 @@ import { replayMeasure } from "./p09-replay.js";
 import { verifyMeasure } from "./p11-verify.js";
 import { openMeasure } from "./p12-open.js";
 import { diskMeasure } from "./p14-disk.js";
+import { postgresMeasure } from "./p15-postgres.js";
+import { postgresReadMeasure } from "./p15-reads.js";
 import { commandStallMeasure } from "./p16-commands.js";
 import { stallMeasure } from "./p16-stall.js";
 import { treeMeasure } from "./tree.js";
@@ -43,6 +45,8 @@ const measures: readonly Measure[] = [
   verifyMeasure,
   treeMeasure,
   idleMeasure,
+  postgresMeasure,
+  postgresReadMeasure,
   sizeMeasure,
 ];
 
