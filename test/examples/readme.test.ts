@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { version } from "../../src/kernel/version.js";
 import { directory } from "../engine/fixture.js";
+import { addressOf, dropJournal, freshName } from "../postgres/journal.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
@@ -16,7 +17,7 @@ const projections = read("projections/README.md");
 const blocksOf = (text: string): readonly (readonly [string, string])[] =>
   [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, language = "", code = ""]) => [language, code]);
 
-const [, working, , looking, building, inCi, inCron] = blocksOf(readme).map(([, code]) => code);
+const [, working, , looking, building, inCi, inCron, moving] = blocksOf(readme).map(([, code]) => code);
 const [, , proving, , checkpoints, importing] = blocksOf(guide).map(([, code]) => code);
 const main = `"${process.execPath}" "${join(root, "dist/src/cli/main.js")}"`;
 
@@ -51,6 +52,7 @@ test("every block of code is an example file, or commands that are run here", ()
     ["sh", expect.stringContaining("npx runledger exec --run build-1")],
     ["sh", expect.stringContaining("$CI_COMMIT")],
     ["sh", expect.stringContaining("--resume")],
+    ["sh", expect.stringContaining("postgres://")],
     ["text", expect.stringContaining("one SQLite file")],
     ["text", expect.stringContaining("generation 2")],
   ]);
@@ -129,6 +131,22 @@ test("the README's backup in cron is tried again", () => {
   const line = inCron?.replace(/^[\d* ]+ {2}/, "");
   expect(bash(line, directory(), { SITE })).toBe("saved\n");
   expect(bash(line, directory(), { SITE })).toBe("saved\n"); // the next night
+});
+
+test("the README's way from one file to several machines is gone", async () => {
+  const folder = buildable();
+  bash(building, folder);
+  const journal = freshName();
+  const address = /"postgres:[^"]*"/;
+  expect(moving).toMatch(address);
+  try {
+    const said = bash(moving?.replace(address, `'${addressOf(journal)}'`), folder);
+    expect(said).toMatch(/^copied [\d,]+ events and [\d,]+ contents: the head is #\d+ [0-9a-f]{64}$/m);
+    expect(said).toMatch(/^verdict +OK /m);
+    expect(said).toMatch(/^build-1 +completed .* exit 0 /m);
+  } finally {
+    await dropJournal(journal);
+  }
 });
 
 /** A project with a build. */
