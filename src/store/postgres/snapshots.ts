@@ -11,16 +11,22 @@ import { PostgresReads, toGround } from "./reads.js";
 import type { Ground, GroundColumns, Journal } from "./reads.js";
 
 const connectionsMax = 8;
+/** A connection that was not used for so long is given back to the server, which has them for all journals together. */
+export const idleMsDefault = 10_000;
 
 export interface SnapshotOptions {
   readonly journal: Journal;
   readonly connecting: ConnectionOptions;
   readonly clock: DatabaseClock;
+  readonly idleMs?: number;
 }
 
 export class SnapshotPool {
   private readonly options: SnapshotOptions;
-  private readonly idle: Connection[] = [];
+  /** The one that was used last is at the end. */
+  private readonly idle: { readonly connection: Connection; readonly since: number }[] = [];
+  private readonly idleMs: number;
+  private resting: NodeJS.Timeout | null = null;
   private readonly used = new Map<Connection, Lifetime>();
   private readonly waiting = new Set<() => void>();
   private free = connectionsMax;
@@ -28,6 +34,7 @@ export class SnapshotPool {
 
   constructor(options: SnapshotOptions) {
     this.options = options;
+    this.idleMs = options.idleMs ?? idleMsDefault;
   }
 
   async take(): Promise<StoreSnapshot> {
@@ -45,7 +52,7 @@ export class SnapshotPool {
 
   /** Closes idle connections. A snapshot in use goes on: it has read, and what it sees does not move. */
   reset(): void {
-    for (const connection of this.idle.splice(0)) connection.destroy();
+    for (const { connection } of this.idle.splice(0)) connection.destroy();
   }
 
   /** Ends all snapshots, those in use too. */
@@ -56,7 +63,7 @@ export class SnapshotPool {
     const idle = this.idle.splice(0);
     this.used.clear();
     for (const resume of this.waiting) resume();
-    await Promise.all(idle.map((connection) => connection.close()));
+    await Promise.all(idle.map(({ connection }) => connection.close()));
   }
 
   /** Waits until fewer than the most connections are in use; whoever asked first goes first. */
@@ -99,7 +106,7 @@ export class SnapshotPool {
   private async pin(): Promise<readonly [Connection, Ground]> {
     for (;;) {
       if (this.closed) throw new LedgerError("CLOSED", "the store must be open, found it closed");
-      const used = this.idle.pop();
+      const used = this.idle.pop()?.connection;
       if (used?.broken === true) continue;
       const connection = used ?? (await Connection.open(this.options.connecting, "reads"));
       try {
@@ -129,9 +136,19 @@ export class SnapshotPool {
     // It read only: nothing is lost, and a connection that cannot end its transaction is not used again.
     if (!connection.broken) {
       connection.command("ROLLBACK").catch(() => connection.destroy());
-      this.idle.push(connection);
+      this.idle.push({ connection, since: performance.now() });
+      this.watchIdle();
     }
     this.giveSlot();
+  }
+
+  private watchIdle(): void {
+    this.resting ??= setTimeout(() => {
+      this.resting = null;
+      const until = performance.now() - this.idleMs;
+      while (this.idle[0] !== undefined && this.idle[0].since <= until) void this.idle.shift()?.connection.close();
+      if (this.idle.length > 0) this.watchIdle();
+    }, this.idleMs).unref();
   }
 }
 

@@ -13,6 +13,7 @@ import { channelOf } from "./listen.js";
 import { toGround } from "./reads.js";
 import type { Ground, GroundColumns, Journal } from "./reads.js";
 import { qualified, retiredPrefix } from "./schema.js";
+import { idleMsDefault } from "./snapshots.js";
 import { PostgresTransaction } from "./transaction.js";
 
 /** For so long a table of documents that was dropped stays for those who read it. */
@@ -23,6 +24,7 @@ export interface WriterOptions {
   readonly connecting: ConnectionOptions;
   readonly clock: DatabaseClock;
   readonly faults: FaultSeam | undefined;
+  readonly idleMs?: number;
 }
 
 export class Writer {
@@ -35,11 +37,16 @@ export class Writer {
   private dropDueAt = 0;
   /** The last position that was committed here and not announced yet. */
   private unannounced: number | null = null;
+  private readonly idleMs: number;
+  private usedAt = performance.now();
+  private resting: NodeJS.Timeout | null = null;
   private closed = false;
 
   constructor(options: WriterOptions, connection: Connection | null) {
     this.options = options;
     this.connection = connection;
+    this.idleMs = options.idleMs ?? idleMsDefault;
+    this.watchIdle();
   }
 
   /** Takes the lock, waiting in turn for this process and at most the busy timeout for others. */
@@ -137,6 +144,8 @@ export class Writer {
   }
 
   private async connected(): Promise<Connection> {
+    this.usedAt = performance.now();
+    this.watchIdle();
     if (this.connection?.broken === true) this.drop();
     return (this.connection ??= await Connection.open(this.options.connecting, "writes"));
   }
@@ -198,6 +207,26 @@ export class Writer {
       // The server undoes it when it sees that the connection is gone.
     }
     if (connection.broken) this.drop();
+  }
+
+  private watchIdle(): void {
+    this.resting ??= setTimeout(() => {
+      this.resting = null;
+      void this.rest();
+    }, this.idleMs).unref();
+  }
+
+  /** Gives a connection that was not used for a while back to the server. */
+  private async rest(): Promise<void> {
+    const release = await this.lock.acquire();
+    const { connection } = this;
+    if (connection !== null && performance.now() - this.usedAt < this.idleMs) this.watchIdle();
+    else if (connection !== null) {
+      this.forget();
+      this.connection = null;
+      void connection.close();
+    }
+    release();
   }
 
   private drop(): void {
