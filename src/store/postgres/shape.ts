@@ -8,6 +8,7 @@ import type { CatalogueLine } from "./catalogue.js";
 import type { Connection } from "./connection.js";
 import { storeError } from "./errors.js";
 import type { PostgresLocation } from "./location.js";
+import { denied, requireRights, requireWritable } from "./rights.js";
 import { documentTable, guards, layoutVersion, qualified, retiredPrefix, schemaIdentifier, tables } from "./schema.js";
 
 /** PostgreSQL 14, in the server's own way of counting. */
@@ -220,57 +221,6 @@ async function readDocumentTables(
     return [];
   });
   return { problems, lines };
-}
-
-/** What each table is used for, to be told at once and not in the middle of a batch. */
-const rights: Readonly<Record<"read" | "write", readonly (readonly [table: string, privileges: string])[]>> = {
-  read: tables.map(({ name }) => [name, "SELECT"]),
-  write: [
-    ["head", "UPDATE"],
-    ...["types", "entries", "stream_pages", "nodes"].map((name) => [name, "INSERT"] as const),
-    ...["meta", "streams", "contents", "checkpoints", "consumers", "projections", "folded"].flatMap((name) => [
-      [name, "INSERT"] as const,
-      [name, "UPDATE"] as const,
-    ]),
-    ["consumers", "DELETE"],
-    ["projections", "DELETE"],
-  ],
-};
-
-async function requireRights(
-  connection: Connection,
-  { schema, shown }: Place,
-  intent: "read" | "write",
-): Promise<void> {
-  const needed = intent === "read" ? rights.read : [...rights.read, ...rights.write];
-  const missing = await connection.rows<[string, string]>(
-    `SELECT w.name, w.privilege FROM unnest($2::text[], $3::text[]) w (name, privilege)
-     JOIN pg_catalog.pg_class c ON c.relname = w.name JOIN pg_catalog.pg_namespace s ON s.oid = c.relnamespace AND s.nspname = $1
-     WHERE NOT pg_catalog.has_table_privilege(c.oid, w.privilege)`,
-    [schema, needed.map(([name]) => name), needed.map(([, privilege]) => privilege)],
-  );
-  const [first] = missing;
-  if (first !== undefined) throw denied(shown, `${first[1]} on ${first[0]} (${missing.length} rights are missing)`);
-}
-
-/** A standby, and a role or database that is set to read only, take no batch; a host is to know at once. */
-async function requireWritable(connection: Connection, shown: string): Promise<void> {
-  const [row] = await connection.rows<[boolean, string]>(
-    "SELECT pg_catalog.pg_is_in_recovery(), current_setting('default_transaction_read_only')",
-  );
-  const found = row?.[0] === true ? "a standby" : row?.[1] === "on" ? "default_transaction_read_only" : null;
-  if (found === null) return;
-  throw new LedgerError("READ_ONLY", `${shown} must take writes to be opened for writing, found ${found}`, {
-    details: { location: shown, found },
-    hint: "name the primary server, or open it with readOnly",
-  });
-}
-
-function denied(shown: string, right: string): LedgerError {
-  return new LedgerError("ACCESS_DENIED", `the role must have the right ${right} in ${shown}, found that it has not`, {
-    details: { location: shown, right },
-    hint: "grant it what src/GUIDE.md lists for a writing or a reading role",
-  });
 }
 
 function foreign(shown: string, expected: string, found: string): LedgerError {

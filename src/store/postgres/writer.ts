@@ -11,6 +11,7 @@ import type { ConnectionOptions } from "./connection.js";
 import { storeError } from "./errors.js";
 import { channelOf } from "./listen.js";
 import { toGround } from "./reads.js";
+import { mayVacuum } from "./rights.js";
 import type { Ground, GroundColumns, Journal } from "./reads.js";
 import { qualified, retiredPrefix } from "./schema.js";
 import { idleMsDefault } from "./snapshots.js";
@@ -120,6 +121,9 @@ export class Writer {
     try {
       this.checkOpen();
       const connection = await this.connected();
+      const [row] = await connection.rows<[boolean]>(mayVacuum, [journal.schema]);
+      // The server would skip the table and say that all is well.
+      if (row?.[0] !== true) return false;
       await connection.command(`VACUUM "${journal.schema}".contents`);
       return true;
     } catch {
