@@ -4,8 +4,8 @@ import { parseKey } from "../kernel/names.js";
 import { parseStage } from "../commands/read.js";
 import type { CommandRead, FoundContent, Moment } from "../commands/read.js";
 import type { ContentReference } from "../journal/content.js";
-import type { AnyProjection } from "../../projections/define-projection.js";
-import type { Foreseen } from "./foreseen.js";
+import type { AnyProjection, QueryRead } from "../../projections/define-projection.js";
+import type { Foreseen, Glimpse } from "./foreseen.js";
 import type { Known, Lookups } from "./known.js";
 import type { PreparedCommand } from "./prepare-commands.js";
 import { onceKnown } from "./once-known.js";
@@ -36,6 +36,9 @@ interface Reading {
   salts: FoundAll["salts"];
 }
 
+/** So many callers of one batch choose among what one query finds. */
+const choicesMax = 64;
+
 const nothing: FoundAll["found"] = Object.freeze({});
 const noSalts: FoundAll["salts"] = new Map();
 
@@ -45,31 +48,60 @@ export function readAll(command: PreparedCommand, ground: ReadGround): Promise<F
   return readStages({ command, ground, moment: Object.freeze({ at: ground.tx.at }), salts: noSalts }, 0, nothing);
 }
 
-/** Says what the first stage of a command will read. What a stage throws here it throws again when the command is decided, which
- *  refuses it then. */
-export function foreseeReads({ definition, input, path }: PreparedCommand, foreseen: Foreseen): void {
-  const [stage] = definition.reads;
-  if (stage === undefined) return;
+/** Says what the stages of a command will read, as far as what is known leads; answers what they find when all of that is known, and
+ *  null otherwise. What a stage throws here it throws again when the command is decided, which refuses it then. */
+export function foreseeReads(
+  { definition, input, path }: PreparedCommand,
+  foreseen: Foreseen,
+): FoundAll["found"] | null {
+  const glimpse = foreseen.choosing.has(definition) ? null : foreseen.glimpse;
+  const moment = Object.freeze({ at: foreseen.at });
+  let found = nothing;
   try {
-    const moment = Object.freeze({ at: foreseen.at });
-    for (const [, wish] of parseStage(stage(input as never, nothing as never, moment), path))
-      if (wish !== null) foreseeWish(wish, foreseen);
+    for (const stage of definition.reads) {
+      const next = { ...found };
+      let isKnown = true;
+      for (const [name, wish] of parseStage(stage(input as never, found as never, moment), path)) {
+        const value = wish === null ? null : foreseeWish(wish, glimpse, foreseen);
+        if (value === undefined) isKnown = false;
+        next[name] = value;
+      }
+      if (!isKnown) return null;
+      found = Object.freeze(next);
+    }
+    return found;
   } catch {
-    // Nothing is foreseen of it.
+    return null;
   }
 }
 
-function foreseeWish(wish: CommandRead, foreseen: Foreseen): void {
+/** What a wish finds; undefined where that is not known. */
+function foreseeWish(wish: CommandRead, glimpse: Glimpse | null, foreseen: Foreseen): unknown {
   switch (wish.read) {
-    case "document":
-      if (wish.key !== null) foreseen.document(wish.projection, parseKey(wish.key, "key"));
-      return;
+    case "document": {
+      if (wish.key === null) return null;
+      const key = parseKey(wish.key, "key");
+      foreseen.document(wish.projection, key);
+      return glimpse?.get(wish.projection, key);
+    }
     case "query":
       foreseen.queries.push(wish);
-      return;
+      if (glimpse === null) return undefined;
+      foreseeChoices(wish, glimpse, foreseen);
+      return glimpse.find(wish.projection, wish.query);
     case "content":
-      if (wish.reference !== null) foreseen.need({ touched: [], lookups: lookupOf(wish.reference) });
+      if (wish.reference === null) return null;
+      foreseen.need({ touched: [], lookups: lookupOf(wish.reference) });
+      return undefined;
   }
+}
+
+/** What others that ask the same will find when this one has taken what it found. */
+function foreseeChoices(wish: QueryRead<object>, glimpse: Glimpse, foreseen: Foreseen): void {
+  const query = { ...wish.query, limit: Math.max(wish.query.limit ?? 0, choicesMax) };
+  foreseen.queries.push({ ...wish, query });
+  const found = glimpse.find(wish.projection, query);
+  if (found !== undefined) foreseen.choices.push(found);
 }
 
 function readStages(reading: Reading, index: number, found: FoundAll["found"]): Promise<FoundAll> | FoundAll {

@@ -3,7 +3,7 @@
 import type { FindQuery, FoundDocuments, Projection } from "../../projections/define-projection.js";
 import type { ProjectionEvent } from "../../projections/event.js";
 import type { StoreHead, StoreReads, StoreTransaction } from "../journal/store.js";
-import type { ForeseenDocuments } from "./foreseen.js";
+import type { ForeseenDocuments, Glimpse } from "./foreseen.js";
 import type { WrittenSince } from "./written-since.js";
 
 /** What documents are brought on by. */
@@ -21,15 +21,22 @@ export interface Documents {
   readonly remembers: boolean;
   /** Under the lock, at the start of a batch: what others wrote since is folded into the tables that follow. */
   begin(transaction: StoreTransaction, start: DocumentsStart): Promise<BatchDocuments> | BatchDocuments;
-  /** Before the lock: brings what is remembered on to the head of a snapshot, and reads what is foreseen from it. Does nothing
-   *  where that would need a write. */
-  readAhead(reads: StoreReads, start: DocumentsStart): Promise<void>;
+  /** Before the lock: brings what is remembered on to the head of a snapshot. What is fetched then is remembered once it is
+   *  adopted; null where that would need a write. */
+  beginAhead(reads: StoreReads, start: DocumentsStart): Promise<ReadDocuments | null>;
   /** After a commit that failed or gave no answer: everything that is remembered is dropped. */
   forget(): void;
 }
 
+/** What is read of documents. */
+export type ReadDocuments = Pick<BatchDocuments, "glimpse" | "fetch" | "adopt">;
+
 /** What a batch does to documents. One tx at a time. */
 export interface BatchDocuments {
+  /** What is known of documents now, for what is foreseen. */
+  readonly glimpse: Glimpse;
+  /** Reads in lists what is foreseen and not known; undefined when that is nothing. */
+  fetch(foreseen: ForeseenDocuments): Promise<void> | undefined;
   /** Is there something to be written even if the batch has no entries: what others wrote was folded, a table was made? */
   readonly pending: boolean;
   /** Is there a table that an event of this type concerns? */

@@ -1,6 +1,7 @@
 /** What the next batch will ask for, as far as that can be told before it is decided, so that it is read in lists. Nothing rests on
  *  it: what was not foreseen is read when it is asked for, and what was foreseen in vain is read in vain. Source: decision 0028. */
-import type { AnyProjection, QueryRead } from "../../projections/define-projection.js";
+import type { AnyProjection, FindQuery, FoundDocuments, QueryRead } from "../../projections/define-projection.js";
+import type { CommandDefinition } from "../commands/define-command.js";
 import type { Lookups, Needs } from "./known.js";
 import type { PreparedEvent } from "./prepare-event.js";
 
@@ -14,8 +15,27 @@ export interface ForeseenDocuments {
   readonly events: readonly PreparedEvent[];
 }
 
+/** What is known of documents without asking the store; undefined where that is nothing. May throw what a read is refused with. */
+export interface Glimpse {
+  get(projection: AnyProjection, key: string): object | null | undefined;
+  find(projection: AnyProjection, query: FindQuery): FoundDocuments<object> | undefined;
+}
+
+export interface ForeseenFrom {
+  readonly at: number;
+  readonly incarnation: number;
+  /** Null: nothing is known yet. */
+  readonly glimpse: Glimpse | null;
+}
+
 export class Foreseen implements ForeseenDocuments {
   readonly at: number;
+  readonly incarnation: number;
+  readonly glimpse: Glimpse | null;
+  /** Commands that choose among what they find and were looked at: another one would choose the same. */
+  readonly choosing: Set<CommandDefinition> = new Set();
+  /** What such a command found, and what it would have found behind that: what the others of this batch will choose. */
+  readonly choices: FoundDocuments<object>[] = [];
   readonly keys: Map<AnyProjection, Set<string>> = new Map();
   readonly queries: QueryRead<object>[] = [];
   readonly events: PreparedEvent[] = [];
@@ -27,8 +47,10 @@ export class Foreseen implements ForeseenDocuments {
     plains: [],
   };
 
-  constructor(at: number) {
+  constructor({ at, incarnation, glimpse }: ForeseenFrom) {
     this.at = at;
+    this.incarnation = incarnation;
+    this.glimpse = glimpse;
   }
 
   document(projection: AnyProjection, key: string): void {

@@ -50,7 +50,7 @@ export class Known {
 
   /** Reads what is needed and not known yet; undefined when that is nothing. */
   load(needs: Needs): Promise<void> | undefined {
-    if (needs.lookups === null && this.streamHeads.has(needs.touched)) return undefined;
+    if (this.streamHeads.has(needs.touched) && this.hasLookups(needs.lookups)) return undefined;
     return this.read(needs);
   }
 
@@ -75,6 +75,17 @@ export class Known {
   /** Stored entries from a position on; what the batch has staged since is not among them. */
   entries(from: number, limit: number): Promise<readonly StoredEntry[]> {
     return this.reads.entries(from, limit);
+  }
+
+  private hasLookups(lookups: Lookups | null): boolean {
+    if (lookups === null) return true;
+    const { positions, endsOf, contents, plains } = lookups;
+    return (
+      endsOf.every((stream) => this.ids.has(this.head(stream)?.seq ?? -1) || this.head(stream) === null) &&
+      positions.every((position) => this.ids.has(position)) &&
+      contents.every((n) => this.contents.has(n)) &&
+      plains.every((plain) => this.plains.has(plain))
+    );
   }
 
   private async read({ touched, lookups }: Needs): Promise<void> {

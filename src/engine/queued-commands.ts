@@ -25,6 +25,7 @@ import type { Foreseen } from "./foreseen.js";
 import { onceKnown } from "./once-known.js";
 import { placeEvents } from "./place-events.js";
 import type { PreparedCall, PreparedCommand } from "./prepare-commands.js";
+import { needsOfEvents } from "./prepare.js";
 import type { PreparedEvent } from "./prepare-event.js";
 import type { Decided, Queued, Settle, Staged } from "./queue.js";
 import { ofStoreIfAny, StoreFailure } from "./store-failure.js";
@@ -105,7 +106,10 @@ export class QueuedCommands implements Queued {
     foreseen.need(this.call);
     this.receipt?.foresee(foreseen);
     if (this.call.fence !== null) foreseeFence(this.call.fence, foreseen);
-    for (const command of this.call.commands) foreseeReads(command, foreseen);
+    for (const [index, command] of this.call.commands.entries()) {
+      const found = foreseeReads(command, foreseen);
+      if (found !== null && this.weight <= foreseenWeightMax) this.foreseeDecision(command, index, found, foreseen);
+    }
   }
 
   decide(batch: Batch): Promise<Decided> | Decided {
@@ -119,6 +123,23 @@ export class QueuedCommands implements Queued {
 
   reject(error: unknown): void {
     this.settle.reject(error);
+  }
+
+  /** Decides a command as if it were alone, to see which streams and documents its events would need. */
+  private foreseeDecision(command: PreparedCommand, index: number, found: FoundAll["found"], foreseen: Foreseen): void {
+    try {
+      const mint = new Mint(this.call.seed, index);
+      const answer = this.ask(command, { found, salts: new Map() }, mint, foreseen, foreseen);
+      if (answer.type === "refused") return;
+      const events = prepareCommandEvents(command, answer.events, this.deciding, this.call.labels, mint);
+      foreseen.need(needsOfEvents(events));
+      foreseen.events.push(...events);
+      if (foreseen.choices.length === 0) return;
+      foreseen.choosing.add(command.definition);
+      foreseeOthers(events, foreseen);
+    } catch {
+      // It is told when it is decided.
+    }
   }
 
   private outcome(batch: Batch): Promise<Decided> | Decided {
@@ -229,12 +250,12 @@ export class QueuedCommands implements Queued {
     command: PreparedCommand,
     { found, salts }: FoundAll,
     mint: Mint,
-    { incarnation }: Batch,
-    tx: Tx,
+    { incarnation }: Pick<Batch, "incarnation">,
+    { at }: Pick<Tx, "at">,
   ): CommandAnswer {
     const { id, client, labels, fence } = this.call;
     const context = commandContext({
-      at: tx.at,
+      at,
       id,
       client,
       actor: labels.actor ?? null,
@@ -299,6 +320,22 @@ export class QueuedCommands implements Queued {
 
   private answering(answer: CallAnswer, count: number): Staged {
     return { count, answer: () => this.settle.resolve(answer) };
+  }
+}
+
+/** What is larger than this is not decided twice, for its contents would be hashed twice. */
+const foreseenWeightMax = 65_536;
+
+/** Of calls that choose among what they find, as claims do, each takes another one: where the stream that this one chose is named
+ *  by the key of a document that was found, the streams of the other documents are those that the others will choose. */
+function foreseeOthers(events: readonly PreparedEvent[], foreseen: Foreseen): void {
+  for (const { documents } of foreseen.choices.splice(0)) {
+    for (const { stream } of events) {
+      const chosen = documents.find(({ key }) => stream.endsWith(`/${key}`));
+      if (chosen === undefined) continue;
+      const kind = stream.slice(0, -chosen.key.length);
+      for (const { key } of documents) foreseen.stream(`${kind}${key}`);
+    }
   }
 }
 

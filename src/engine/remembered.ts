@@ -10,8 +10,9 @@ import { journalStream, parseAreaDefined, restoredIncarnation } from "../journal
 import type { Store, StoreHead, StoreReads, StoreTransaction } from "../journal/store.js";
 import type { Areas } from "./areas.js";
 import { Batch } from "./batch.js";
-import type { Documents } from "./documents.js";
+import type { Documents, ReadDocuments } from "./documents.js";
 import { Foreseen } from "./foreseen.js";
+import type { Glimpse } from "./foreseen.js";
 import { Known } from "./known.js";
 import { OpenTile } from "./open-tile.js";
 import { readOwnEvents } from "./own-events.js";
@@ -40,6 +41,8 @@ interface Ahead {
 
 /** So many batches in a row without anybody else's mean that this process writes alone. */
 const undisturbedMax = 16;
+/** Stages of reads, and what their events need. */
+const stepsMax = 3;
 
 export class Remembered {
   private readonly options: RememberedOptions;
@@ -65,15 +68,17 @@ export class Remembered {
     const known = new Known(transaction, this.streamHeads);
     const since = await this.bringOn(transaction, head, known);
     const { areas, documents, clock, acceptClockStep, store } = this.options;
-    const foreseen = store.remote ? this.foresee(queued) : null;
+    const foreseen = store.remote ? this.foresee(queued, null) : null;
     const beginning = documents.begin(transaction, { head, since, foreseen });
     // An area may have to be recorded with its first event, so the journal's own stream is always among them.
     const touched = new Set([journalStream, ...queued.flatMap((each) => each.touched)]);
     const loading = this.load(known, foreseen, [...touched]);
     if (loading !== undefined) await waitForAll([Promise.resolve(beginning).then(() => {}), loading]);
+    const begun = beginning instanceof Promise ? await beginning : beginning;
+    if (store.remote) await this.lookFurther(begun, known, queued);
     return new Batch({
       known,
-      documents: beginning instanceof Promise ? await beginning : beginning,
+      documents: begun,
       head,
       time: head === null ? null : this.time,
       areas,
@@ -97,9 +102,13 @@ export class Remembered {
         if (head === null || this.head === null) return;
         const known = new Known(reads, this.streamHeads);
         const since = await this.bringOn(reads, head, known);
-        const foreseen = this.foresee(queued);
+        const foreseen = this.foresee(queued, null);
         foreseen.stream(journalStream);
-        await waitForAll([documents.readAhead(reads, { head, since, foreseen }), known.load(foreseen.needs)]);
+        const beginning = documents.beginAhead(reads, { head, since, foreseen });
+        await waitForAll([beginning.then(() => {}), known.load(foreseen.needs)]);
+        const begun = await beginning;
+        if (begun !== null) await this.lookFurther(begun, known, queued);
+        begun?.adopt();
         this.ahead = { known, contents: head.contents };
       });
     } catch {
@@ -208,9 +217,19 @@ export class Remembered {
     this.head = { seq: head.seq, id: head.id };
   }
 
-  /** What these will ask for first. Time is that of the last entry: looking at the clock is for what is written. */
-  private foresee(queued: readonly Queued[]): Foreseen {
-    const foreseen = new Foreseen(this.time?.at ?? 0);
+  /** Reads in lists what these will ask for behind what is known of them, step by step. */
+  private async lookFurther(documents: ReadDocuments, known: Known, queued: readonly Queued[]): Promise<void> {
+    for (let step = 0; step < stepsMax; step++) {
+      const foreseen = this.foresee(queued, documents.glimpse);
+      const reading = [documents.fetch(foreseen), known.load(foreseen.needs)];
+      if (reading.every((each) => each === undefined)) return;
+      await waitForAll(reading);
+    }
+  }
+
+  /** What these will ask for. Time is that of the last entry: looking at the clock is for what is written. */
+  private foresee(queued: readonly Queued[], glimpse: Glimpse | null): Foreseen {
+    const foreseen = new Foreseen({ at: this.time?.at ?? 0, incarnation: this.incarnation, glimpse });
     for (const each of queued) each.foresee(foreseen);
     return foreseen;
   }

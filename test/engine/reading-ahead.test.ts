@@ -1,5 +1,6 @@
 /** How often a store is asked under the lock when each question is a round trip, alone and beside another writer. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { queueCommands } from "../../src/index.js";
 import type { Ledger, LedgerOptions } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { accounts, bank, deposit, openAccount } from "./bank.js";
@@ -11,7 +12,7 @@ import type { Asked, RemoteStore } from "./remote.js";
 beforeEach(() => void vi.spyOn(performance, "now").mockReturnValue(performance.now()));
 afterEach(() => void vi.restoreAllMocks());
 
-const names = Array.from({ length: 64 }, (_, n) => `account ${n}`);
+const names = Array.from({ length: 64 }, (_, n) => `account-${n}`);
 
 async function two(options: LedgerOptions = {}): Promise<{ here: Ledger; there: Ledger; remote: RemoteStore }> {
   const store = createMemoryStore();
@@ -50,7 +51,7 @@ describe("a batch of 64 commands", () => {
     await all(here);
 
     expect(batches(remote).map(readsOf)).toEqual([["entries", "documents"]]);
-    expect(await here.projection(accounts).get("account 3")).toMatchObject({ balance: 3 });
+    expect(await here.projection(accounts).get("account-3")).toMatchObject({ balance: 3 });
   });
 
   test("reads before the lock once others write as well, and under it only what they wrote since", async () => {
@@ -66,7 +67,50 @@ describe("a batch of 64 commands", () => {
     const ahead = remote.asked.filter(({ of, calls }) => of === "snapshot" && calls.includes("entries"));
     expect(ahead.map(readsOf)).toEqual([["entries", "documents", "release"]]);
     expect(batches(remote).map(readsOf)).toEqual([[]]);
-    expect(await here.projection(accounts).get("account 3")).toMatchObject({ balance: 5 });
+    expect(await here.projection(accounts).get("account-3")).toMatchObject({ balance: 5 });
+  });
+
+  test("asks for documents and for heads of streams, each once, when it makes what was not there", async () => {
+    const { here, remote } = await two();
+    const fresh = names.map((name) => `new-${name}`);
+
+    await Promise.all(fresh.map((account) => here.execute(openAccount({ account, owner: "bob" }))));
+
+    // A hole in the ids of the tile that is full now is read once a process.
+    expect(batches(remote).map((each) => readsOf(each).filter((name) => name !== "ids"))).toEqual([
+      ["documents", "streamHeads"],
+    ]);
+  });
+
+  test("asks for the same before the lock once others write as well", async () => {
+    const { here, there, remote } = await two();
+    await all(there);
+    await all(here);
+    remote.asked.length = 0;
+
+    const fresh = names.map((name) => `new-${name}`);
+    await Promise.all(fresh.map((account) => here.execute(openAccount({ account, owner: "bob" }))));
+
+    const ahead = remote.asked.filter(({ of, calls }) => of === "snapshot" && calls.includes("streamHeads"));
+    expect(ahead.map(readsOf)).toEqual([["documents", "streamHeads", "release"]]);
+    expect(batches(remote).map((each) => readsOf(each).filter((name) => name !== "ids"))).toEqual([[]]);
+  });
+
+  test("reads the heads of all that will be claimed at once, for each claim takes another item", async () => {
+    const { here, there, remote } = await two();
+    await there.execute(names.map((runId) => queueCommands.enqueue({ runId })));
+    const claim = (): Promise<unknown> => here.queue.claimNext({ holder: "worker", leaseMs: 60_000 });
+    await claim();
+    remote.asked.length = 0;
+
+    await Promise.all(names.slice(1).map(claim));
+
+    expect(
+      batches(remote)
+        .flatMap(readsOf)
+        .filter((name) => name === "streamHeads").length,
+    ).toBeLessThanOrEqual(1);
+    expect((await here.queue.list({ status: "claimed" })).items).toHaveLength(64);
   });
 
   test("puts all documents of a table in one call", async () => {

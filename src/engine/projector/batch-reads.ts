@@ -68,20 +68,39 @@ export class BatchReads {
     return "count" in places ? this.readRange(table, range, places) : this.documentsAt(table, places);
   }
 
-  /** Reads, in lists, what others changed where the order of documents is remembered, and what is foreseen. */
-  async readLists(touched: ReadonlyMap<Table, ReadonlySet<string>>, foreseen: ForeseenDocuments | null): Promise<void> {
+  /** Reads, in lists, what others changed where the order of documents is remembered, and what is foreseen; undefined when that is
+   *  nothing. */
+  readLists(
+    touched: ReadonlyMap<Table, ReadonlySet<string>>,
+    foreseen: ForeseenDocuments | null,
+  ): Promise<void> | undefined {
     const missing = new Map<Table, Set<string>>();
     for (const [table, keys] of touched) {
       if (!this.ranges.has(table)) continue;
       if (keys.size > pageMax) this.ranges.drop(table);
       else missing.set(table, new Set(keys));
     }
+    const mustMove = missing.size > 0;
     for (const [table, keys] of foreseen === null ? [] : foreseenKeys(foreseen, this.ground)) {
       const unknown = [...keys].filter((key) => this.ground.peek(table, key) === undefined);
       if (unknown.length > 0) missing.set(table, new Set([...(missing.get(table) ?? []), ...unknown]));
     }
-    await waitForAll([...missing].map(([table, keys]) => this.loadSound(table, [...keys], touched.get(table))));
-    if (foreseen !== null) await this.readRanges(foreseen);
+    const ranges = foreseen === null ? [] : this.missingRanges(foreseen);
+    if (missing.size === 0 && ranges.length === 0) return undefined;
+    const reading = [...missing].map(([table, keys]) => this.loadSound(table, [...keys], touched.get(table)));
+    // A range is known again when what others changed has been moved in it.
+    if (mustMove && foreseen !== null)
+      return waitForAll(reading).then(() => waitForAll(this.missingRanges(foreseen).map((fill) => fill())));
+    return waitForAll([...reading, ...ranges.map((fill) => fill())]);
+  }
+
+  /** The first documents of a scan when all of them are known; null otherwise. */
+  glimpse(table: Table, scan: DocumentScan, limit: number): readonly Placed[] | null {
+    if (!isRemembered(scan, limit)) return null;
+    const places = this.ranges.find(table, { ...scan.range, limit });
+    if ("count" in places || places.some(({ key }) => this.ground.peek(table, key) === undefined)) return null;
+    const placed = this.documentsAt(table, places);
+    return placed instanceof Promise ? null : placed;
   }
 
   /** Reads documents, and moves those that others changed to where they stand now. */
@@ -108,23 +127,21 @@ export class BatchReads {
     }
   }
 
-  /** Those of one beginning one after the other, for each tells more of the same range. */
-  private async readRanges({ queries }: ForeseenDocuments): Promise<void> {
+  /** What fills the ranges that are foreseen. Those of one beginning one after the other, for each tells more of the same range. */
+  private missingRanges({ queries }: ForeseenDocuments): (() => Promise<void>)[] {
     const asked = new Map<string, { readonly table: Table; readonly ranges: Map<string, DocumentRange> }>();
     for (const { projection, query } of queries) {
       const found = this.rangeOf(projection, () => parseQuery(projection, query));
-      if (found === null) continue;
+      if (found === null || !("count" in this.ranges.find(found.table, found.range))) continue;
       const { table, range } = found;
       const name = [table.projection.name, range.index, hex(range.from)].join(" ");
       let same = asked.get(name);
       if (same === undefined) asked.set(name, (same = { table, ranges: new Map<string, DocumentRange>() }));
       same.ranges.set(`${range.to === null ? "" : hex(range.to)} ${range.limit}`, range);
     }
-    await waitForAll(
-      [...asked.values()].map(async ({ table, ranges }) => {
-        for (const range of ranges.values()) await this.fillRange(table, range);
-      }),
-    );
+    return [...asked.values()].map(({ table, ranges }) => async () => {
+      for (const range of ranges.values()) await this.fillRange(table, range);
+    });
   }
 
   /** The range of a query that is remembered; null for others, and for one that will be refused. */

@@ -63,12 +63,13 @@ export class Projector implements Documents {
     return this.readAgain(transaction, head, start);
   }
 
-  async readAhead(reads: StoreReads, start: DocumentsStart): Promise<void> {
+  async beginAhead(reads: StoreReads, start: DocumentsStart): Promise<TableBatch | null> {
     const { cache, state } = this;
     const { head } = start;
-    if (head === null || state === null || isWaiting(state) || isIdle(state)) return;
     const ground = { reads, transaction: null, catalogue: this.options.catalogue, cache };
-    (await this.goOn(ground, state, { ...start, head }))?.adopt();
+    if (head === null || state === null || isWaiting(state)) return null;
+    if (isIdle(state)) return new TableBatch({ ...ground, state, adopt: this.adopt });
+    return this.goOn(ground, state, { ...start, head });
   }
 
   /** Is there nothing that bringing it up could change, as far as this process knows: it follows, or it stopped? */

@@ -7,11 +7,12 @@ import type { DocumentScan } from "../../../projections/query.js";
 import type { FoldedMark, ProjectionRow } from "../../journal/documents.js";
 import type { StoreReads, StoreTransaction } from "../../journal/store.js";
 import type { BatchDocuments } from "../documents.js";
-import type { ForeseenDocuments } from "../foreseen.js";
+import type { ForeseenDocuments, Glimpse } from "../foreseen.js";
 import { BatchReads } from "./batch-reads.js";
 import type { ReadsGround } from "./batch-reads.js";
 import type { DocumentCache, Held } from "./cache.js";
 import type { Catalogue, Table } from "./catalogue.js";
+import { findDocuments } from "./find.js";
 import type { Placed } from "./find.js";
 import { Layer } from "./layer.js";
 import type { Moves } from "./ranges.js";
@@ -154,8 +155,33 @@ export class TableBatch implements BatchDocuments, TxGround, ReadsGround {
     return this.reads.scan(table, scan, limit);
   }
 
-  readLists(touched: ReadonlyMap<Table, ReadonlySet<string>>, foreseen: ForeseenDocuments | null): Promise<void> {
-    return this.reads.readLists(touched, foreseen);
+  /** Reads what others changed where the order of documents is remembered, and what is foreseen. */
+  async readLists(touched: ReadonlyMap<Table, ReadonlySet<string>>, foreseen: ForeseenDocuments | null): Promise<void> {
+    await this.reads.readLists(touched, foreseen);
+  }
+
+  fetch(foreseen: ForeseenDocuments): Promise<void> | undefined {
+    return this.reads.readLists(new Map(), foreseen);
+  }
+
+  get glimpse(): Glimpse {
+    return {
+      get: (projection, key) => {
+        const table = this.catalogue.tableOf(projection);
+        return this.isFollowing(table) ? this.peek(table, key)?.document : undefined;
+      },
+      find: (projection, query) => {
+        const table = this.catalogue.tableOf(projection);
+        if (!this.isFollowing(table)) return undefined;
+        let isKnown = true;
+        const found = findDocuments(table.projection, query, (scan, limit) => {
+          const placed = this.reads.glimpse(table, scan, limit);
+          isKnown = placed !== null;
+          return placed ?? [];
+        });
+        return isKnown && !(found instanceof Promise) ? found : undefined;
+      },
+    };
   }
 
   /** Takes over what a tx did. */

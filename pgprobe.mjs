@@ -1,0 +1,1 @@
+import { openLedger } from "./dist/src/index.js";
