@@ -1,0 +1,99 @@
+/** Several processes that make one journal, and rebuild one projection: nothing is locked but by transactions, and what a
+ *  process leaves behind when it dies is nothing. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterEach, expect, test } from "vitest";
+import { openLedger } from "../../src/index.js";
+import { addressOf, dropJournal, freshName, sql } from "./journal.js";
+
+const builder = fileURLToPath(new URL("../children/postgres-builder.mjs", import.meta.url));
+const made: string[] = [];
+
+afterEach(async () => {
+  for (const journal of made.splice(0)) await dropJournal(journal);
+});
+
+function fresh(): string {
+  const name = freshName();
+  made.push(name);
+  return name;
+}
+
+interface Built {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly found: { readonly origin: string; readonly count: number } | null;
+}
+
+async function build(name: string, version: number, ...more: string[]): Promise<Built> {
+  const child = spawn(process.execPath, [builder, addressOf(name), String(version), ...more], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let said = "";
+  child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  const [code, signal] = (await once(child, "close")) as [number | null, NodeJS.Signals | null];
+  return { code, signal, found: said === "" ? null : (JSON.parse(said) as Built["found"]) };
+}
+
+/** Asks over and over for advisory locks of this database, until it is told to stop. */
+function watchAdvisoryLocks(): () => Promise<number> {
+  let seen = 0;
+  const ending = new AbortController();
+  const watching = (async () => {
+    while (!ending.signal.aborted) {
+      const [row] = await sql(
+        "SELECT count(*)::int AS count FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+      );
+      seen += row!["count"] as number;
+      await pause(5);
+    }
+  })();
+  return async () => {
+    ending.abort();
+    await watching;
+    return seen;
+  };
+}
+
+/** Locks on the tables of a journal that somebody still holds. */
+async function locksOn(name: string): Promise<unknown[]> {
+  return sql(
+    "SELECT l.mode, c.relname FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace s ON s.oid = c.relnamespace WHERE s.nspname = $1",
+    [name],
+  );
+}
+
+test("B11 processes that make a journal at once, and rebuild in turn, take no lock that outlives them", async () => {
+  const name = fresh();
+  const stop = watchAdvisoryLocks();
+
+  const first = await Promise.all([build(name, 1), build(name, 1), build(name, 1)]);
+  const rebuilt = [...(await Promise.all([build(name, 2), build(name, 2)])), await build(name, 3)];
+
+  expect(await stop()).toBe(0);
+  expect(await locksOn(name)).toEqual([]);
+  expect([...first, ...rebuilt].map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
+  expect(new Set([...first, ...rebuilt].map(({ found }) => found?.origin)).size).toBe(1);
+  expect(rebuilt.at(-1)?.found?.count).toBe(120);
+  const ledger = await openLedger(addressOf(name), { readOnly: true });
+  expect(await ledger.verify({ level: "deep" })).toMatchObject({ verdict: "OK" });
+  await ledger.close();
+});
+
+test("B11 a process that dies while it makes a journal leaves nothing, and keeps nobody waiting", async () => {
+  const name = fresh();
+
+  const died = await build(name, 1, "DIE");
+
+  expect(died).toMatchObject({ signal: "SIGKILL", found: null });
+  // The server notices that the connection has gone.
+  await expect
+    .poll(() =>
+      sql("SELECT 1 FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' AND query LIKE $1", [`%${name}%`]),
+    )
+    .toEqual([]);
+  expect(await sql("SELECT nspname FROM pg_namespace WHERE nspname = $1", [name])).toEqual([]);
+  expect(await build(name, 1)).toMatchObject({ code: 0, found: { count: 20 } });
+});
