@@ -12,6 +12,7 @@ import type { ContentReference } from "../../src/index.js";
 import { formatSignerKey } from "../../src/journal/note-keys.js";
 import { documentTable, tables } from "../../src/store/postgres/schema.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
+import { runChild } from "../processes/child.js";
 import { addressOf, dropJournal, freshName, sql } from "./journal.js";
 
 const orders = defineEvents("order", { open: true }, { "order.placed": {} });
@@ -96,6 +97,15 @@ describe("the report", () => {
     expect(files.files).not.toEqual([]);
     expect(evidence).toEqual({ files: [], unchanged: true });
   });
+});
+
+test("threads with readers of their own give the same report", async () => {
+  const { code, stderr, lines } = await runChild("postgres-verifier.mjs", [addressOf(name)]);
+  expect([code, stderr]).toEqual([0, ""]);
+  const { proved, report } = JSON.parse(lines.at(-1)!) as { proved: number; report: VerifyReport };
+
+  expect(proved).toBeGreaterThan(2);
+  expect(report).toEqual(JSON.parse(JSON.stringify(await verified(addressOf(name), "full"))));
 });
 
 /** One change of each column that is evidence, or derived from it: what is set, in which row, and what is found first. */
