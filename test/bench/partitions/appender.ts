@@ -3,19 +3,17 @@
 import { once } from "node:events";
 import { jobEvent, jobStream } from "../harness/events.js";
 import { callers } from "../harness/rounds.js";
-import { openJournal } from "./journals.js";
+import { openJournals } from "./journals.js";
 
 const [url = "", first = "0", count = "1", callerCount = "1", ms = "1000"] = process.argv.slice(2);
-const ledgers = await Promise.all(
-  Array.from({ length: Number(count) }, (_, index) => openJournal(url, Number(first) + index)),
-);
+const ledgers = await openJournals(url, Number(first), Number(count));
 let next = 0;
 const append = async (caller: number): Promise<unknown> => {
   const index = next++;
   return ledgers[index % ledgers.length]!.append(jobStream(caller), [jobEvent(index)]);
 };
 // Each journal has its connection before it is measured.
-await Promise.all(ledgers.map((ledger, index) => ledger.append(jobStream(index), [jobEvent(index)])));
+for (const [index, ledger] of ledgers.entries()) await ledger.append(jobStream(index), [jobEvent(index)]);
 await callers(Number(callerCount), 500, append);
 process.send?.("ready");
 await once(process, "message");

@@ -11,6 +11,7 @@ import type { Figure } from "../harness/report.js";
 import { spread } from "../harness/statistics.js";
 
 const callers = 64;
+const openingAtOnce = 16;
 const mebi = 2 ** 20;
 
 /** The address of one of many journals. */
@@ -20,6 +21,16 @@ export function addressOf(url: string, journal: number): string {
 
 export function openJournal(url: string, journal: number): Promise<Ledger> {
   return openLedger(addressOf(url, journal), { events: [jobEvents] });
+}
+
+/** So many journals, some at a time: a server makes connections one after the other, and thousand at once wait too long. */
+export async function openJournals(url: string, first: number, count: number): Promise<readonly Ledger[]> {
+  const ledgers: Ledger[] = [];
+  for (let at = first; at < first + count; at += openingAtOnce) {
+    const length = Math.min(openingAtOnce, first + count - at);
+    ledgers.push(...(await Promise.all(Array.from({ length }, (_, index) => openJournal(url, at + index)))));
+  }
+  return ledgers;
 }
 
 /** Time, disk and rows of the catalogues of so many new journals. */
@@ -119,18 +130,23 @@ export async function measureConnections(url: string, idleMs: number): Promise<r
 export async function openMany(url: string, count: number, idleMs: number): Promise<readonly Figure[]> {
   const heapBefore = heapMiB();
   const started = performance.now();
-  const ledgers = await Promise.all(Array.from({ length: count }, (_, journal) => openJournal(url, journal)));
+  const ledgers = await openJournals(url, 0, count);
   const openedMs = performance.now() - started;
   const opened = await backends(url);
   const heap = (heapMiB() - heapBefore) / count;
-  await Promise.all(ledgers.map((ledger, index) => ledger.append(jobStream(index), [jobEvent(index)])));
+  for (const [index, ledger] of ledgers.entries()) await ledger.append(jobStream(index), [jobEvent(index)]);
   const written = await backends(url);
   await pause(idleMs);
   const idle = await backends(url);
   const closing = performance.now();
   await Promise.all(ledgers.map((ledger) => ledger.close()));
   return [
-    one(`opening ${count} ledgers at once`, openedMs, "ms", `${heap.toFixed(2)} MiB of this process each`),
+    one(
+      `opening ${count} ledgers, ${openingAtOnce} at a time`,
+      openedMs,
+      "ms",
+      `${heap.toFixed(2)} MiB of this process each`,
+    ),
     one("their connections, just opened", opened.count, "", `${opened.privateMiB.toFixed(1)} MiB of memory each`),
     one("their connections, behind an append to each", written.count, "", `${written.privateMiB.toFixed(1)} MiB each`),
     one(`their connections, after ${idleMs / 1_000} s of nothing`, idle.count, ""),
