@@ -187,9 +187,10 @@ export class Writer {
     this.remembered.forget();
     const deadline = monotonic() + this.options.busyTimeoutMs;
     for (;;) {
+      let again: StoreTransaction | null = null;
       try {
         await this.options.store.reset();
-        const again = await this.options.store.begin();
+        again = await this.options.store.begin();
         const last = batch?.entries.at(-1);
         if (last === undefined) return { committed: false, transaction: again };
         const [stored] = await again.entriesAt([last.seq]);
@@ -197,6 +198,8 @@ export class Writer {
         await undo(again);
         return { committed: true, transaction: null };
       } catch (cause) {
+        // It may have been lost while it looked, and nobody else can let go of its lock.
+        if (again !== null) await undo(again);
         if (isClosed(cause) || monotonic() >= deadline) return { committed: false, transaction: null, cause };
         await pause(20);
       }
