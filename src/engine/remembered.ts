@@ -21,7 +21,7 @@ import { withSnapshot } from "./snapshot.js";
 import { StreamHeads } from "./stream-heads.js";
 import type { TimeState } from "./time.js";
 import { waitForAll } from "./wait-for-all.js";
-import { readWrittenSince } from "./written-since.js";
+import { readWrittenSince, sinceMax, sinceMaxNear } from "./written-since.js";
 import type { EntryPlace, WrittenSince } from "./written-since.js";
 
 export interface RememberedOptions {
@@ -172,9 +172,9 @@ export class Remembered {
   /** What others wrote, unless nothing that is remembered rests on it, or it changes what the journal is. */
   private async readSince(reads: StoreReads, head: StoreHead): Promise<WrittenSince | null> {
     const { documents, store } = this.options;
-    // Where reads are cheap, heads of streams are read again for less than it takes to look through entries.
+    // Where reads are cheap, heads of streams alone are read again for less than it takes to look through entries.
     if (this.head === null || !(store.remote || documents.remembers)) return null;
-    const since = await readWrittenSince(reads, this.head, head);
+    const since = await readWrittenSince(reads, this.head, head, store.remote ? sinceMax : sinceMaxNear);
     const own = (since?.entries ?? []).filter(({ fields }) => fields.stream === journalStream);
     const follows = own.every(
       ({ fields: { rev, type } }, index) => rev === this.journalRevision + 1 + index && type !== "journal.restored",

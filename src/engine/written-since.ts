@@ -18,8 +18,11 @@ export interface WrittenSince {
   readonly entries: readonly DecodedEntry[];
 }
 
-/** The longest stretch that is read: behind a longer one all that was remembered is as good as forgotten. */
+/** The longest stretch that is read where reads are round trips: behind a longer one all that was remembered is as good as
+ *  forgotten. */
 export const sinceMax = 1_000;
+/** The same where reads are cheap: what is remembered is read again for less than it takes to look through more. */
+export const sinceMaxNear = 16;
 
 /** The entries behind a known one; null where they do not follow from it, are too many, or cannot be read: then nothing that is
  *  remembered is worth anything, and whoever needs one of them is told what is wrong with it. */
@@ -27,9 +30,10 @@ export async function readWrittenSince(
   reads: Pick<StoreReads, "entries">,
   known: EntryPlace,
   head: EntryPlace,
+  countMax: number,
 ): Promise<WrittenSince | null> {
   const count = head.seq - known.seq;
-  if (count <= 0 || count > sinceMax) return null;
+  if (count <= 0 || count > countMax) return null;
   const stored = await reads.entries(known.seq, count + 1);
   if (stored.length !== count + 1 || stored[0]?.id !== known.id || stored.at(-1)?.id !== head.id) return null;
   if (stored.some(({ seq }, index) => seq !== known.seq + index)) return null;
