@@ -1,12 +1,13 @@
 /** Many journals in one database: each has an order, consumers, checkpoints and tables of its own, under names that are the same
  *  in all of them, and nothing of one is seen in another. */
 import { expect, test } from "vitest";
-import { content, defineEvents, openLedger } from "../../src/index.js";
+import { content, copyLedger, defineEvents, openLedger } from "../../src/index.js";
 import type { ContentReference, Ledger } from "../../src/index.js";
 import { defineProjection } from "../../projections/define-projection.js";
 import { formatSignerKey } from "../../src/journal/note-keys.js";
 import { onCleanup } from "../engine/fixture.js";
 import { ask, journalUrl, schemaOf, serverUrl } from "./place.js";
+import { startServer } from "./server.js";
 
 const count = 30;
 const rounds = 4;
@@ -33,8 +34,8 @@ interface Tenant {
 }
 
 /** A journal for each tenant, all in one database, open at once. */
-async function openTenants(): Promise<Tenant[]> {
-  const numbers = Array.from({ length: count }, (_, tenant) => tenant);
+async function openTenants(length: number = count): Promise<Tenant[]> {
+  const numbers = Array.from({ length }, (_, tenant) => tenant);
   return Promise.all(
     numbers.map(async (tenant) => {
       const url = journalUrl();
@@ -133,7 +134,7 @@ test(`what is erased, built anew or dropped in one of ${count} journals of a dat
 });
 
 test("a process that waits in one journal hears of no other one", async () => {
-  const tenants = (await openTenants()).slice(0, 2);
+  const tenants = await openTenants(2);
   const [one, other] = tenants as [Tenant, Tenant];
   const subscription = one.ledger.subscribe({ from: "head" });
   await subscription.next();
@@ -144,4 +145,32 @@ test("a process that waits in one journal hears of no other one", async () => {
 
   expect((await next).value?.entries.map(({ data }) => data["tenant"]).includes(1)).toBe(false);
   await subscription.return();
+});
+
+test("a journal moves to another server: what was kept of it elsewhere vouches for it there, and its readers go on", async () => {
+  const server = await startServer({ sync: false });
+  onCleanup(() => server.stop());
+  const [first] = (await openTenants(1)) as [Tenant];
+  await place(first);
+  const subscription = first.ledger.subscribe({ consumer: "reader", batch: 1 });
+  await subscription.next();
+  await subscription.next();
+  await subscription.return();
+  const { note } = await first.ledger.checkpoint();
+  const before = await first.ledger.read().toArray();
+  await first.ledger.close();
+
+  const there = `${server.url}?journal=moved`;
+  await copyLedger(first.url, there);
+  await ask(serverUrl(), `DROP SCHEMA "${schemaOf(first.url)}" CASCADE`);
+
+  const moved = await openLedger(there, { create: false, events, projections: [orders] });
+  onCleanup(() => moved.close());
+  const report = await moved.verify({ level: "deep", from: [note] });
+  expect([report.verdict, report.findings]).toEqual(["OK", []]);
+  expect(await moved.read().toArray()).toEqual(before);
+  const next = await moved.subscribe({ consumer: "reader", batch: 1 }).next();
+  expect(next.value?.entries[0]?.position).toBe(before.filter(({ type }) => type === "order.placed")[1]?.position);
+  await place({ tenant: 0, ledger: moved });
+  expect((await moved.status()).size).toBe(before.length + 2 * placedBy(first));
 });
