@@ -5,7 +5,8 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
-import { openLedger } from "../../src/index.js";
+import { openLedger, openRawReader } from "../../src/index.js";
+import { openPostgresStore } from "../../src/postgres.js";
 import { addressOf, dropJournal, freshName, sql } from "./journal.js";
 
 const builder = fileURLToPath(new URL("../children/postgres-builder.mjs", import.meta.url));
@@ -96,4 +97,65 @@ test("B11 a process that dies while it makes a journal leaves nothing, and keeps
     .toEqual([]);
   expect(await sql("SELECT nspname FROM pg_namespace WHERE nspname = $1", [name])).toEqual([]);
   expect(await build(name, 1)).toMatchObject({ code: 0, found: { count: 20 } });
+});
+
+test("a journal is opened, and verified, while tables of documents come and go", async () => {
+  const name = fresh();
+  await (await openLedger(addressOf(name))).close();
+  const store = await openPostgresStore(addressOf(name));
+  const row = { name: "thing", version: 1, status: "following", position: -1, entryId: null, error: null } as const;
+  const ending = new AbortController();
+  const changing = (async () => {
+    for (let n = 0; !ending.signal.aborted; n++) {
+      const transaction = await store.begin();
+      const id = await transaction.addProjection({
+        ...row,
+        indexes: Array.from({ length: n % 3 }, (_, i) => `by${i}`),
+      });
+      if (id > 3) await transaction.dropProjection(id - 3);
+      await transaction.commit();
+      await pause(20);
+    }
+  })();
+
+  for (let round = 0; round < 6; round++) {
+    await (await openLedger(addressOf(name), { readOnly: true })).close();
+    const reader = await openRawReader(addressOf(name));
+    expect(await reader.problems()).toEqual([]);
+    await reader.close();
+  }
+
+  ending.abort();
+  await changing;
+  await store.close();
+});
+
+test("tables of documents that are dropped while somebody verifies stay until that is done", async () => {
+  const name = fresh();
+  await (await openLedger(addressOf(name))).close();
+  const store = await openPostgresStore(addressOf(name));
+  const row = { name: "thing", version: 1, status: "following", position: -1, entryId: null, error: null } as const;
+  const adding = await store.begin();
+  const id = await adding.addProjection({ ...row, indexes: [] });
+  await adding.commit();
+  const reader = await openRawReader(addressOf(name));
+  const dropping = await store.begin();
+  await dropping.dropProjection(id);
+  await dropping.commit();
+
+  // What a writer does a minute later.
+  const drop = `SET lock_timeout = 10; DROP TABLE ${name}.doc_${id}; RESET lock_timeout`;
+  await expect(sql(drop)).rejects.toMatchObject({ code: "55P03" });
+  expect(await reader.problems()).toEqual([]);
+  expect(await reader.documents(id, null, 10)).toEqual([]);
+  await reader.close();
+  await expect
+    .poll(() =>
+      sql(drop).then(
+        () => "dropped",
+        () => "held",
+      ),
+    )
+    .toBe("dropped");
+  await store.close();
 });

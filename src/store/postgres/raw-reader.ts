@@ -28,7 +28,6 @@ import { findProblems } from "./problems.js";
 import { RawSession } from "./raw-session.js";
 import { documentsQuery, rawStatementsOn } from "./raw-statements.js";
 import type { RawStatements } from "./raw-statements.js";
-import { checkReadable } from "./shape.js";
 
 /** Opens the rows of the journal at an address for the verifier. @public */
 export async function openPostgresRawReader(url: string): Promise<RawReader> {
@@ -39,14 +38,7 @@ export async function openPostgresRawReader(url: string): Promise<RawReader> {
 /** The same for an address that was parsed. */
 export async function openRawReaderAt(place: PostgresLocation, connecting: ConnectionOptions): Promise<RawReader> {
   try {
-    const session = await RawSession.open(connecting, place.shown);
-    try {
-      await session.ask((connection) => checkReadable(connection, place));
-      return new PostgresRawReader(place, session);
-    } catch (cause) {
-      await session.close();
-      throw cause;
-    }
+    return new PostgresRawReader(place, await RawSession.open(place, connecting));
   } catch (cause) {
     throw storeError(cause, place.shown, "reading");
   }

@@ -5,6 +5,9 @@ import { LedgerError } from "../../kernel/errors.js";
 import { Connection } from "./connection.js";
 import type { ConnectionOptions, Statement } from "./connection.js";
 import { sqlState, storeError } from "./errors.js";
+import type { PostgresLocation } from "./location.js";
+import { qualified } from "./schema.js";
+import { checkReadable } from "./shape.js";
 
 /** Counting a large table takes its time. */
 const answerMsMax = 3_600_000;
@@ -19,12 +22,16 @@ export class RawSession {
     this.shown = shown;
   }
 
-  static async open({ config, timeoutMs }: ConnectionOptions, shown: string): Promise<RawSession> {
+  /** Refuses what cannot be read at all. */
+  static async open(place: PostgresLocation, { config, timeoutMs }: ConnectionOptions): Promise<RawSession> {
     const patient = { config: { ...config, query_timeout: answerMsMax }, timeoutMs };
     const connection = await Connection.open(patient, "reads");
     try {
-      await connection.script(["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SAVEPOINT question"]);
-      return new RawSession(connection, shown);
+      await connection.command("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+      await checkReadable(connection, place);
+      await holdDocuments(connection, place.schema);
+      await connection.command("SAVEPOINT question");
+      return new RawSession(connection, place.shown);
     } catch (cause) {
       connection.destroy();
       throw cause;
@@ -58,6 +65,25 @@ export class RawSession {
     } finally {
       if (undo && !connection.broken) await connection.command("ROLLBACK TO SAVEPOINT question");
     }
+  }
+}
+
+/** Tables of documents that others retire meanwhile are dropped by nobody before the transaction ends. */
+async function holdDocuments(connection: Connection, schema: string): Promise<void> {
+  const rows = await connection.rows<[string]>(
+    `SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace s ON s.oid = c.relnamespace
+     WHERE s.nspname = $1 AND c.relkind = 'r' AND c.relname ~ '^doc_[0-9]+$' AND pg_catalog.has_table_privilege(c.oid, 'SELECT')`,
+    [schema],
+  );
+  if (rows.length === 0) return;
+  const names = rows.map(([name]) => qualified(schema, name));
+  await connection.command("SAVEPOINT held");
+  try {
+    await connection.command(`LOCK TABLE ${names.join(", ")} IN ACCESS SHARE MODE`);
+  } catch (cause) {
+    if (connection.broken) throw cause;
+    // One of them has just gone. Whoever needs it says so.
+    await connection.command("ROLLBACK TO SAVEPOINT held");
   }
 }
 
