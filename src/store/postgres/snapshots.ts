@@ -143,12 +143,16 @@ export class SnapshotPool {
   }
 
   private watchIdle(): void {
-    this.resting ??= setTimeout(() => {
+    const [longest] = this.idle;
+    if (longest === undefined || this.resting !== null) return;
+    const rest = (): void => {
       this.resting = null;
       const until = performance.now() - this.idleMs;
       while (this.idle[0] !== undefined && this.idle[0].since <= until) void this.idle.shift()?.connection.close();
-      if (this.idle.length > 0) this.watchIdle();
-    }, this.idleMs).unref();
+      this.watchIdle();
+    };
+    // A timer may come a little early.
+    this.resting = setTimeout(rest, longest.since + this.idleMs - performance.now() + 1).unref();
   }
 }
 

@@ -214,10 +214,12 @@ export class Writer {
   }
 
   private watchIdle(): void {
-    this.resting ??= setTimeout(() => {
+    const rest = (): void => {
       this.resting = null;
       void this.rest();
-    }, this.idleMs).unref();
+    };
+    // A timer may come a little early.
+    this.resting ??= setTimeout(rest, this.usedAt + this.idleMs - performance.now() + 1).unref();
   }
 
   /** Gives a connection that was not used for a while back to the server. */
