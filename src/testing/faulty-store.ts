@@ -177,8 +177,10 @@ class Life {
       await this.pass(step, "after", transaction);
       return answer;
     } catch (error) {
-      if (this.crashed && quiet.has(name)) return quiet.get(name);
-      throw error;
+      if (!this.crashed) throw error;
+      if (quiet.has(name)) return quiet.get(name);
+      // What was under way when it died was undone meanwhile, which is nothing that a dead process hears of.
+      throw dead();
     }
   }
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { queue } from "../../projections/queue.js";
 import { content, redactStrings } from "../../src/index.js";
-import { ledgerPath, open } from "../engine/fixture.js";
+import { freshPlace, open, sharedStoreNames } from "../engine/fixture.js";
 import {
   claim,
   claimRun,
@@ -227,22 +227,25 @@ describeQueues("what is enqueued", (start) => {
   });
 });
 
-test("N-03 is had once when two ledgers that opened the same file ask for it at the same time", async () => {
-  const path = ledgerPath();
-  const ledgers = [await open(path, { busyTimeoutMs: 60_000 }), await open(path, { busyTimeoutMs: 60_000 })];
-  const parents = Array.from({ length: 40 }, (_, index) => `p${index}`);
+test.each(sharedStoreNames)(
+  "N-03 is had once when two ledgers that opened the same journal ask for it at the same time, on %s",
+  async (name) => {
+    const path = freshPlace(name);
+    const ledgers = [await open(path, { busyTimeoutMs: 60_000 }), await open(path, { busyTimeoutMs: 60_000 })];
+    const parents = Array.from({ length: 40 }, (_, index) => `p${index}`);
 
-  const answers = await Promise.allSettled(
-    parents.flatMap((parent) =>
-      ledgers.map((ledger, index) => ledger.queue.enqueue({ runId: `${parent}-${index}`, parent })),
-    ),
-  );
+    const answers = await Promise.allSettled(
+      parents.flatMap((parent) =>
+        ledgers.map((ledger, index) => ledger.queue.enqueue({ runId: `${parent}-${index}`, parent })),
+      ),
+    );
 
-  const codes = answers.flatMap((answer) => (answer.status === "rejected" ? [answer.reason as unknown] : []));
-  expect(codes).toHaveLength(parents.length);
-  expect(codes).toEqual(parents.map(() => expect.objectContaining({ code: "SLOT_TAKEN" }) as unknown));
-  const { items } = await ledgers[0]!.queue.list({ limit: 100 });
-  expect(new Set(items.map(({ parent }) => parent))).toEqual(new Set(parents));
-  expect(items).toHaveLength(parents.length);
-  await expectSound(ledgers[1]!);
-});
+    const codes = answers.flatMap((answer) => (answer.status === "rejected" ? [answer.reason as unknown] : []));
+    expect(codes).toHaveLength(parents.length);
+    expect(codes).toEqual(parents.map(() => expect.objectContaining({ code: "SLOT_TAKEN" }) as unknown));
+    const { items } = await ledgers[0]!.queue.list({ limit: 100 });
+    expect(new Set(items.map(({ parent }) => parent))).toEqual(new Set(parents));
+    expect(items).toHaveLength(parents.length);
+    await expectSound(ledgers[1]!);
+  },
+);

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import { content, openLedger } from "../../src/index.js";
 import type { Ledger, SessionRecord } from "../../src/index.js";
 import { damage, withoutGuards } from "../cli/damage.js";
-import { describeStores, ledgerPath, open } from "../engine/fixture.js";
+import { describeStores, freshPlace, open, sharedStoreNames } from "../engine/fixture.js";
+import type { SharedStoreName } from "../engine/fixture.js";
 import { refused } from "./queue-fixture.js";
 import { bindCapture, numberedLines, numbersOf, range, recordsOf } from "./session-fixture.js";
 
@@ -141,9 +142,9 @@ describeStores("the records of a capture", (openOne) => {
   });
 });
 
-describe("the records of a capture in a file", () => {
-  async function captured(count: number): Promise<string> {
-    const path = ledgerPath();
+describe("the records of a capture in a journal that is opened again", () => {
+  async function captured(count: number, name: SharedStoreName = "sqlite"): Promise<string> {
+    const path = freshPlace(name);
     const ledger = await openLedger(path);
     await bindCapture(ledger);
     await ledger.sessions.appendEvents({ runId: "r1", from: 1, records: numberedLines(count) });
@@ -153,8 +154,8 @@ describe("the records of a capture in a file", () => {
 
   const readOnly = (path: string): Promise<Ledger> => open(path, { readOnly: true });
 
-  test("are read by who opened it read-only", async () => {
-    const ledger = await readOnly(await captured(450));
+  test.each(sharedStoreNames)("are read by who opened it read-only, on %s", async (name) => {
+    const ledger = await readOnly(await captured(450, name));
     expect((await recordsOf(ledger)).map(text)).toEqual(range(1, 450).map((number) => `line ${number}`));
   });
 

@@ -5,7 +5,7 @@ import type { Fence, Ledger, LedgerOptions, SessionRecordInput } from "../../src
 import { sessionBytesPerCallMax, sessionRecordBytesMax } from "../../src/kernel/limits.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
 import type { ManualClock } from "../../src/testing/manual-clock.js";
-import { describeStores, open, openStore } from "../engine/fixture.js";
+import { describeStores, open, openStore, sharedStoreNames } from "../engine/fixture.js";
 import { claim, expectSound, minute, refused, t0 } from "./queue-fixture.js";
 import { bindCapture, numberedLines, range, recordsOf } from "./session-fixture.js";
 
@@ -202,8 +202,8 @@ describeStores("captures", (openOne) => {
 });
 
 describe("a capture at its limits", () => {
-  test("takes 10,000 records in one call, as 50 entries of one tx", async () => {
-    const ledger = await open(await openStore("sqlite"));
+  test.each(sharedStoreNames)("takes 10,000 records in one call, as 50 entries of one tx, on %s", async (name) => {
+    const ledger = await open(await openStore(name));
     await bindCapture(ledger);
     const { count, events } = await ledger.sessions.appendEvents({ runId, from: 1, records: numberedLines(10_000) });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { queue } from "../../projections/queue.js";
 import { openLedger, defineProjection } from "../../src/index.js";
 import { manualClock } from "../../src/testing/index.js";
-import { describeStores, ledgerPath, onCleanup, open } from "../engine/fixture.js";
+import { describeStores, freshPlace, onCleanup, open, sharedStoreNames } from "../engine/fixture.js";
 import { settled, until } from "./working.js";
 
 interface Order {
@@ -139,18 +139,21 @@ describeStores("waitFor", (openOne) => {
 });
 
 describe("waitFor", () => {
-  test("hears of what another ledger of the same file writes, on one that is open read-only too", async () => {
-    const path = ledgerPath();
-    const writer = await open(path, { projections });
-    const reader = await openLedger(path, { projections, readOnly: true });
-    onCleanup(() => reader.close());
-    const waiting = reader.waitFor(orders.get("7"), (order) => order?.count === 2);
-    await settled();
-    await writer.append("order/7", counted);
-    await writer.append("order/7", counted);
+  test.each(sharedStoreNames)(
+    "hears of what another ledger of the same journal writes, on one that is open read-only too, on %s",
+    async (name) => {
+      const path = freshPlace(name);
+      const writer = await open(path, { projections });
+      const reader = await openLedger(path, { projections, readOnly: true });
+      onCleanup(() => reader.close());
+      const waiting = reader.waitFor(orders.get("7"), (order) => order?.count === 2);
+      await settled();
+      await writer.append("order/7", counted);
+      await writer.append("order/7", counted);
 
-    expect(await waiting).toEqual({ count: 2 });
-  });
+      expect(await waiting).toEqual({ count: 2 });
+    },
+  );
 
   const refused: readonly (readonly [string, () => readonly unknown[]])[] = [
     ["no read", () => [undefined, () => true]],

@@ -14,8 +14,8 @@ describeStores("a worker whose host slept", (_, openStoreOf) => {
     async (how) => {
       const store = await openStoreOf();
       const [mine, others] = [manualClock(), manualClock()];
-      const ledger = await openLedger(store, { clock: mine });
-      const elsewhere = await openLedger(store, { clock: others });
+      const ledger = await openLedger(store, { clock: mine, testing: {} });
+      const elsewhere = await openLedger(store, { clock: others, testing: {} });
       onCleanup(() => ledger.close());
       onCleanup(() => elsewhere.close());
       await ledger.queue.enqueue({ runId: "r1" });

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { LedgerError, openLedger } from "../../src/index.js";
 import { manualClock } from "../../src/testing/index.js";
-import { describeStores, ledgerPath } from "../engine/fixture.js";
+import { describeStores, freshPlace, sharedStoreNames } from "../engine/fixture.js";
 import { passUntil, settled, statusOf, until, work } from "./working.js";
 
 describeStores("a worker", (openOne) => {
@@ -301,8 +301,8 @@ describe("a worker that is told nonsense is refused with a code, and nothing is 
     await expect(worker.stop({ drain: 1 } as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 
-  test("on a ledger that is closed, or open read-only", async () => {
-    const path = ledgerPath();
+  test.each(sharedStoreNames)("on a ledger that is closed, or open read-only, on %s", async (name) => {
+    const path = freshPlace(name);
     const ledger = await openLedger(path);
     await ledger.close();
     expect(() => ledger.worker(good)).toThrow(expect.objectContaining({ code: "CLOSED" }));

@@ -2,13 +2,13 @@
 import { describe, test } from "vitest";
 import { describeCommands } from "../../src/testing/index.js";
 import type { CommandsSubject } from "../../src/testing/index.js";
-import { openStore, storeNames } from "../engine/fixture.js";
+import { openStore, runsOn, storeNames } from "../engine/fixture.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
 
 export function describeOnStores(name: string, subject: CommandsSubject): void {
   for (const store of storeNames) {
-    const numRuns = store === "memory" ? (long ? 200 : 15) : long ? 30 : 2;
+    const numRuns = runsOn(store, store === "memory" ? (long ? 200 : 15) : long ? 30 : 2);
     const open = async () => ({ store: await openStore(store), dispose: async () => {} });
     describeCommands(`${name}, on ${store},`, { ...subject, numRuns, open }, { describe, test });
   }

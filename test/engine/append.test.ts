@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { content, LedgerError } from "../../src/index.js";
 import type { Ledger } from "../../src/index.js";
-import { describeStores, open, openStore } from "./fixture.js";
+import { describeStores, open, openStore, sharedStoreNames } from "./fixture.js";
 
 async function refusal(promise: Promise<unknown>): Promise<LedgerError> {
   try {
@@ -409,15 +409,18 @@ describeStores("append", (openOne) => {
 });
 
 describe("a store that was handed in", () => {
-  test("G-25 stays open when the ledger is closed, and closing twice is a no-op", async () => {
-    const store = await openStore("sqlite");
-    const first = await open(store);
-    await first.append("order/1", [{ type: "order.placed" }]);
-    await first.close();
-    await first.close();
+  test.each(sharedStoreNames)(
+    "G-25 stays open when the ledger is closed, and closing twice is a no-op, on %s",
+    async (name) => {
+      const store = await openStore(name);
+      const first = await open(store);
+      await first.append("order/1", [{ type: "order.placed" }]);
+      await first.close();
+      await first.close();
 
-    const second = await open(store);
+      const second = await open(store);
 
-    expect((await second.append("order/1", [{ type: "order.paid" }])).revision).toBe(2);
-  });
+      expect((await second.append("order/1", [{ type: "order.paid" }])).revision).toBe(2);
+    },
+  );
 });

@@ -4,7 +4,7 @@ import { defineProjection, replay } from "../../projections/index.js";
 import { LedgerError } from "../../src/index.js";
 import type { Ledger, NewEvent } from "../../src/index.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
-import { describeStores, ledgerPath, open } from "./fixture.js";
+import { describeStores, freshPlace, open, runsOn, sharedStoreNames } from "./fixture.js";
 import { accounts, append, closed, counts, moved, opened } from "./tables.js";
 
 const runs = process.env["RUNLEDGER_LONG"] === undefined ? 10 : 100;
@@ -35,7 +35,7 @@ async function codeOf(act: Promise<unknown>): Promise<unknown> {
   return refusal instanceof LedgerError ? refusal.code : refusal;
 }
 
-describeStores("the ledger as it was", (openOne, openStoreOf) => {
+describeStores("the ledger as it was", (openOne, openStoreOf, name) => {
   test("at each position is what a replay of the events up to it gives", async () => {
     const [account, count] = [accounts(), counts];
     await fc.assert(
@@ -61,7 +61,7 @@ describeStores("the ledger as it was", (openOne, openStoreOf) => {
         }
         await ledger.close();
       }),
-      { numRuns: runs },
+      { numRuns: runsOn(name, runs) },
     );
   });
 
@@ -202,15 +202,18 @@ describeStores("the ledger as it was", (openOne, openStoreOf) => {
   });
 });
 
-test("on a ledger that is open read-only everything is read all the same, and nothing is written", async () => {
-  const account = accounts();
-  const path = ledgerPath();
-  const writer = await open(path);
-  await append(writer, "a", opened("a"), moved("a", 7));
-  await writer.close();
-  const reader = await open(path, { readOnly: true, projections: [account] });
+test.each(sharedStoreNames)(
+  "on a ledger that is open read-only everything is read all the same, and nothing is written, on %s",
+  async (name) => {
+    const account = accounts();
+    const path = freshPlace(name);
+    const writer = await open(path);
+    await append(writer, "a", opened("a"), moved("a", 7));
+    await writer.close();
+    const reader = await open(path, { readOnly: true, projections: [account] });
 
-  const past = await reader.at((await reader.status()).head.position);
-  expect(await past.projection(account).get("a")).toEqual({ owner: "ann", balance: 7, moves: 1 });
-  expect(await codeOf(reader.projection(account).get("a"))).toBe("NOT_READY");
-});
+    const past = await reader.at((await reader.status()).head.position);
+    expect(await past.projection(account).get("a")).toEqual({ owner: "ann", balance: 7, moves: 1 });
+    expect(await codeOf(reader.projection(account).get("a"))).toBe("NOT_READY");
+  },
+);

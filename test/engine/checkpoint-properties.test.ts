@@ -8,7 +8,7 @@ import type { LedgerCheckpoint, Store } from "../../src/index.js";
 import { formatSignerKey, parseSignerKey } from "../../src/journal/note-keys.js";
 import { LedgerError } from "../../src/kernel/errors.js";
 import { openNote, rootOf } from "../journal/second-implementation.js";
-import { describeStores } from "./fixture.js";
+import { describeStores, runsOn } from "./fixture.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
 const origin = "example.com/orders";
@@ -174,11 +174,11 @@ async function check(store: Store, turns: Turns, made: readonly LedgerCheckpoint
   await ledger.close();
 }
 
-describeStores("any history of checkpoints and keys", (_, openStoreOf) => {
+describeStores("any history of checkpoints and keys", (_, openStoreOf, name) => {
   test("signs what the journal is, by whose turn it is, and nothing else", { timeout: 600_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.option(key), steps, async (first, history) => play(await openStoreOf(), first, history)),
-      { numRuns: long ? 300 : 15 },
+      { numRuns: runsOn(name, long ? 300 : 15) },
     );
   });
 });

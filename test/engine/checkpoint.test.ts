@@ -11,7 +11,16 @@ import { signNote } from "../../src/journal/note.js";
 import { acceptsConsistency, acceptsInclusion, openNote, rootOf } from "../journal/second-implementation.js";
 import { damage } from "../cli/damage.js";
 import { asyncMemoryStore } from "../../src/testing/async-memory-store.js";
-import { describeStores, directory, ledgerPath, open, openStore, runSeed } from "./fixture.js";
+import {
+  describeStores,
+  directory,
+  freshPlace,
+  ledgerPath,
+  open,
+  openStore,
+  runSeed,
+  sharedStoreNames,
+} from "./fixture.js";
 
 const origin = "example.com/orders";
 const [key1, key2, key3] = [1, 2, 3].map((seed) => formatSignerKey(origin, Buffer.alloc(32, seed))) as [
@@ -159,8 +168,8 @@ test("a journal that is shorter than a checkpoint that was kept is signed no mor
   await expect(cut.checkpoint()).rejects.toMatchObject({ code: "STORE_DAMAGED", details: { size: 3 } });
 });
 
-test("a ledger that is closed waits for its checkpoint", async () => {
-  const path = ledgerPath();
+test.each(sharedStoreNames)("a ledger that is closed waits for its checkpoint, on %s", async (name) => {
+  const path = freshPlace(name);
   const ledger = await openLedger(path, { key: key1 });
   const [made] = await Promise.all([ledger.checkpoint(), ledger.close()]);
 
@@ -338,33 +347,36 @@ describe("a change of keys", () => {
     for (const each of asked) expect(each).toMatchObject({ status: "rejected", reason: { code: "KEY_REQUIRED" } });
   });
 
-  test("is decided again when the journal said something else of itself in between", async () => {
-    const areas = ["invoice", "parcel", "refund"];
-    const events = areas.map((area) => defineEvents(area, { open: true }, { [`${area}.noted`]: {} }));
-    const store = await openStore("sqlite");
-    const ledger = await open(store, { key: key1, events });
-    // What an area is, is said on the stream that the change stands on.
-    const snapshot = store.snapshot.bind(store);
-    store.snapshot = async () => {
-      const taken = await snapshot();
-      const release = taken.release.bind(taken);
-      const [area] = areas.splice(0, 1);
-      taken.release = async () => {
-        await release();
-        if (area !== undefined) await ledger.append(`${area}/1`, [{ type: `${area}.noted` }]);
+  test.each(sharedStoreNames)(
+    "is decided again when the journal said something else of itself in between, on %s",
+    async (name) => {
+      const areas = ["invoice", "parcel", "refund"];
+      const events = areas.map((area) => defineEvents(area, { open: true }, { [`${area}.noted`]: {} }));
+      const store = await openStore(name);
+      const ledger = await open(store, { key: key1, events });
+      // What an area is, is said on the stream that the change stands on.
+      const snapshot = store.snapshot.bind(store);
+      store.snapshot = async () => {
+        const taken = await snapshot();
+        const release = taken.release.bind(taken);
+        const [area] = areas.splice(0, 1);
+        taken.release = async () => {
+          await release();
+          if (area !== undefined) await ledger.append(`${area}/1`, [{ type: `${area}.noted` }]);
+        };
+        return taken;
       };
-      return taken;
-    };
-    const { note, size } = await ledger.changeKey(key2);
+      const { note, size } = await ledger.changeKey(key2);
 
-    expect(size).toBe(1 + 3 * 2 + 1);
-    expect(verifyNote(note, [verifier1, verifier2])).toHaveLength(2);
-    expect(await ledger.read({ types: ["journal.keyChanged"] }).toArray()).toHaveLength(1);
-    expect(await ledger.verify({ keys: [verifier1, verifier2] })).toMatchObject({ verdict: "OK", findings: [] });
-  });
+      expect(size).toBe(1 + 3 * 2 + 1);
+      expect(verifyNote(note, [verifier1, verifier2])).toHaveLength(2);
+      expect(await ledger.read({ types: ["journal.keyChanged"] }).toArray()).toHaveLength(1);
+      expect(await ledger.verify({ keys: [verifier1, verifier2] })).toMatchObject({ verdict: "OK", findings: [] });
+    },
+  );
 
-  test("needs a ledger that is open for writing", async () => {
-    const path = ledgerPath();
+  test.each(sharedStoreNames)("needs a ledger that is open for writing, on %s", async (name) => {
+    const path = freshPlace(name);
     await (await openLedger(path, { key: key1 })).close();
     const ledger = await open(path, { key: key1, readOnly: true });
 
@@ -374,7 +386,7 @@ describe("a change of keys", () => {
   });
 });
 
-describe.each(["memory", "sqlite"] as const)("the stored tree, on %s", (store) => {
+describe.each(["memory", "sqlite", "postgres"] as const)("the stored tree, on %s", (store) => {
   test("has the root of every size up to 600, however the entries were appended", async () => {
     const ledger = await open(await openStore(store), { origin });
     for (const size of [1, 2, 100, 255, 256, 257, 511, 512, 513, 600]) await grow(ledger, size);
@@ -485,8 +497,8 @@ describeStores("a proof", (openOne) => {
   });
 });
 
-describe("a ledger that is expected to be at least a checkpoint", () => {
-  async function ledgerOf(size: number, path: string = ledgerPath()): Promise<{ path: string; note: string }> {
+describe.each(sharedStoreNames)("a ledger that is expected to be at least a checkpoint, on %s", (name) => {
+  async function ledgerOf(size: number, path: string = freshPlace(name)): Promise<{ path: string; note: string }> {
     const ledger = await openLedger(path, { key: key1, testing: { randomBytes: (count) => new Uint8Array(count) } });
     await grow(ledger, size);
     const { note } = await ledger.checkpoint();
@@ -507,7 +519,7 @@ describe("a ledger that is expected to be at least a checkpoint", () => {
   test("is refused when it is shorter, another one, or none, and nothing is made", async () => {
     const [long, short] = [await ledgerOf(9), await ledgerOf(4)];
     const { path } = await ledgerOf(12);
-    const other = ledgerPath();
+    const other = freshPlace(name);
     await (await openLedger(other, { origin: "example.com/other" })).close();
 
     await expect(openLedger(short.path, { expectAtLeast: long.note })).rejects.toMatchObject({

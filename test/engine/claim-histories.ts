@@ -139,7 +139,7 @@ export async function withHistory<Result>(
 ): Promise<Result> {
   const store = createMemoryStore();
   const clock = tickingClock(ticks);
-  const ledger = await openLedger(store, { clock, events: [workEvents], commands: [note] });
+  const ledger = await openLedger(store, { clock, events: [workEvents], commands: [note], testing: {} });
   const world = new World(ledger);
   try {
     for (const burst of history) {

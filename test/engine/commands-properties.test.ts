@@ -9,12 +9,15 @@ import { createMemoryStore } from "../../src/store/memory/store.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
 import { seededBytes, seededNumbers } from "../../src/testing/seeded.js";
 import { accounts, ask, bank, deposit, openAccount, transfer } from "./bank.js";
-import { open, openStore, runSeed, storeNames } from "./fixture.js";
+import { open, openStore, runSeed, runsOn, storeNames } from "./fixture.js";
+import type { StoreName } from "./fixture.js";
 import { remoteStore } from "./remote.js";
 import { storedTable } from "./tables.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
-const runs = (count: number): { readonly numRuns: number } => ({ numRuns: long ? count : Math.max(5, count / 10) });
+const runs = (name: StoreName, count: number): { readonly numRuns: number } => ({
+  numRuns: runsOn(name, long ? count : Math.max(5, count / 10)),
+});
 
 type Wish =
   | { readonly type: "open"; readonly account: string; readonly owner: string }
@@ -162,7 +165,7 @@ describe.each(storeNames)("any history of calls, on %s", (name) => {
 
         expect(grouped).toEqual(expected);
       }),
-      runs(100),
+      runs(name, 100),
     );
   });
 
@@ -184,7 +187,7 @@ describe.each(storeNames)("any history of calls, on %s", (name) => {
 
         expect(turns).toEqual(expected);
       }),
-      runs(100),
+      runs(name, 100),
     );
   });
 
@@ -207,7 +210,7 @@ describe.each(storeNames)("any history of calls, on %s", (name) => {
           expect((await ledger.verify({ level: "deep" })).verdict).toBe("OK");
         }
       }),
-      runs(100),
+      runs(name, 100),
     );
   });
 
@@ -230,7 +233,7 @@ describe.each(storeNames)("any history of calls, on %s", (name) => {
         for (const cacheDocuments of [0, 2, 4])
           expect(await oneByOne(calls, { ...fixed(), cacheDocuments }, await openStore(name))).toEqual(warm);
       }),
-      runs(50),
+      runs(name, 50),
     );
   });
 });

@@ -4,7 +4,7 @@ import { accept, content, contentSalt, defineCommand, defineEvents, openLedger, 
 import type { CommandDefinition, Ledger, LedgerOptions } from "../../src/index.js";
 import { defineProjection } from "../../projections/define-projection.js";
 import { accounts, bank, deposit, openAccount, refusal, transfer } from "./bank.js";
-import { describeStores, ledgerPath, open, openStore } from "./fixture.js";
+import { describeStores, freshPlace, open, openStore, sharedStoreNames } from "./fixture.js";
 
 const event = { stream: "account/a", type: "bank.closed", data: { account: "a" } };
 
@@ -406,21 +406,24 @@ describe("execute refuses", () => {
     expect(results.at(-1)).toMatchObject({ reason: { code: "OVERLOADED", details: { commands: 10_000 } } });
   });
 
-  test("what was given up while it waited, a ledger that is read-only, and one that is closed", async () => {
-    const path = ledgerPath();
-    const ledger = await openLedger(path, bank);
-    const controller = new AbortController();
-    const waiting = ledger.execute(good, { signal: controller.signal });
-    controller.abort();
-    const aborted = await refusal(waiting);
-    const size = (await ledger.status()).size;
-    await ledger.close();
-    const closed = await refusal(ledger.execute(good));
-    const reader = await open(path, { ...bank, readOnly: true });
+  test.each(sharedStoreNames)(
+    "what was given up while it waited, a ledger that is read-only, and one that is closed, on %s",
+    async (name) => {
+      const path = freshPlace(name);
+      const ledger = await openLedger(path, bank);
+      const controller = new AbortController();
+      const waiting = ledger.execute(good, { signal: controller.signal });
+      controller.abort();
+      const aborted = await refusal(waiting);
+      const size = (await ledger.status()).size;
+      await ledger.close();
+      const closed = await refusal(ledger.execute(good));
+      const reader = await open(path, { ...bank, readOnly: true });
 
-    expect([aborted.code, size, closed.code]).toEqual(["ABORTED", 1, "CLOSED"]);
-    expect((await refusal(reader.execute(good))).code).toBe("READ_ONLY");
-  });
+      expect([aborted.code, size, closed.code]).toEqual(["ABORTED", 1, "CLOSED"]);
+      expect((await refusal(reader.execute(good))).code).toBe("READ_ONLY");
+    },
+  );
 });
 
 describe("openLedger refuses", () => {

@@ -4,15 +4,14 @@ import { openLedger } from "../../src/index.js";
 import type { Store, SubscribeOptions } from "../../src/index.js";
 import type { DurableStep } from "../../src/journal/store.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
-import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
 import { seededBytes } from "../../src/testing/seeded.js";
-import { ledgerPath, onCleanup, open } from "./fixture.js";
+import { editRows, failureOf, freshPlace, onCleanup, open, openShared, sharedStoreNames } from "./fixture.js";
 import { consumerOf, fill, follow, take, takePositions } from "./following.js";
 
-describe("a consumer in a file", () => {
+describe.each(sharedStoreNames)("a consumer in a journal that others open too, on %s", (name) => {
   test("goes on behind what it acknowledged when the file is opened again", async () => {
-    const path = ledgerPath();
+    const path = freshPlace(name);
     for (const expected of [[1, 2], [3, 4], [5]]) {
       const ledger = await openLedger(path);
       if (expected[0] === 1) await fill(ledger, 5);
@@ -27,7 +26,7 @@ describe("a consumer in a file", () => {
   });
 
   test("needs one that is open for writing, and shows in one that is not", async () => {
-    const path = ledgerPath();
+    const path = freshPlace(name);
     const writer = await open(path);
     await take(follow(writer));
     const reader = await open(path, { readOnly: true });
@@ -37,17 +36,14 @@ describe("a consumer in a file", () => {
   });
 
   test("whose claim cannot be read is damage to its reader and none to who begins anew", async () => {
-    const path = ledgerPath();
+    const path = freshPlace(name);
     const ledger = await open(path);
     await fill(ledger, 2);
     const first = follow(ledger);
     await take(first);
     await first.return();
     await ledger.close();
-    const { default: Database } = await import("better-sqlite3");
-    const database = new Database(path);
-    database.prepare("UPDATE consumers SET claim = 'no claim'").run();
-    database.close();
+    await editRows(path, "UPDATE consumers SET claim = 'no claim'");
     const again = await open(path);
 
     await expect(follow(again).next()).rejects.toMatchObject({ code: "STORE_DAMAGED" });
@@ -56,14 +52,14 @@ describe("a consumer in a file", () => {
   });
 
   test("is acknowledged once although commits fail or give no answer", async () => {
-    const path = ledgerPath();
+    const path = freshPlace(name);
     let failing: "before" | "after" | null = null;
     const faults = (step: DurableStep, moment: "before" | "after"): void => {
       if (step !== "commit" || moment !== failing) return;
       failing = null;
-      throw Object.assign(new Error("disk I/O error"), { code: "SQLITE_BUSY" });
+      throw failureOf(name, "busy");
     };
-    const store = await openSqliteStore(path, { faults });
+    const store = await openShared(path, { faults });
     onCleanup(() => store.close());
     const ledger = await open(store);
     await fill(ledger, 4);
@@ -85,12 +81,12 @@ describe("a consumer in a file", () => {
   });
 
   test("is handed a failure of the store, and its batch again afterwards", async () => {
-    const path = ledgerPath();
+    const path = freshPlace(name);
     let failing = false;
     const faults = (step: DurableStep): void => {
-      if (failing && step === "operational") throw Object.assign(new Error("full"), { code: "SQLITE_FULL" });
+      if (failing && step === "operational") throw failureOf(name, "full");
     };
-    const store = await openSqliteStore(path, { faults });
+    const store = await openShared(path, { faults });
     onCleanup(() => store.close());
     const ledger = await open(store);
     await fill(ledger, 4);
@@ -107,10 +103,9 @@ describe("a consumer in a file", () => {
     const clock = manualClock();
     let failures = 0;
     const faults = (step: DurableStep): void => {
-      if (failures > 0 && step === "operational" && failures-- > 0)
-        throw Object.assign(new Error("full"), { code: "SQLITE_FULL" });
+      if (failures > 0 && step === "operational" && failures-- > 0) throw failureOf(name, "full");
     };
-    const store = await openSqliteStore(ledgerPath(), { faults });
+    const store = await openShared(freshPlace(name), { faults });
     onCleanup(() => store.close());
     await take(follow(await open(store, { clock }), { leaseMs: 200 }));
     failures = 3;
@@ -119,7 +114,9 @@ describe("a consumer in a file", () => {
     await expect.poll(async () => (await consumerOf(store))?.claim?.expiresAt).toBe(clock.now() + 200);
     expect(failures).toBe(0);
   });
+});
 
+describe("a consumer", () => {
   test("writes nothing while nothing happens", async () => {
     let writes = 0;
     const store = createMemoryStore({ faults: (step) => void (step === "operational" && writes++) });

@@ -5,9 +5,8 @@ import { expect, test } from "vitest";
 import { openLedger } from "../../src/index.js";
 import type { LedgerError } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
-import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import { asyncMemoryStore } from "../../src/testing/async-memory-store.js";
-import { ledgerPath, open, runSeed } from "./fixture.js";
+import { freshPlace, ledgerPath, open, openShared, runSeed, sharedStoreNames } from "./fixture.js";
 
 test("a journal that is not there is made, and one that is there is refused by name, unchanged", async () => {
   const path = ledgerPath();
@@ -25,15 +24,30 @@ test("a journal that is not there is made, and one that is there is refused by n
   expect((await open(path)).origin).toBe("acme/first");
 });
 
-test("a file whose creation was broken off before its first entry is finished", async () => {
-  const path = ledgerPath();
-  const store = await openSqliteStore(path);
-  await store.close();
+test("a journal of PostgreSQL that is there is refused by name, and what is shown has no password", async () => {
+  const place = freshPlace("postgres");
+  await (await openLedger(place, { create: "new", origin: "acme/first" })).close();
 
-  const ledger = await open(path, { create: "new", origin: "acme/finished" });
+  const error = await openLedger(place, { create: "new", origin: "acme/second" }).catch((thrown: unknown) => thrown);
 
-  expect(ledger.origin).toBe("acme/finished");
+  expect(error).toMatchObject({ code: "STORE_EXISTS", details: { origin: "acme/first" } });
+  expect(JSON.stringify(error) + String(error)).not.toContain(new URL(place).password);
+  const ledger = await open(place);
+  expect([ledger.origin, (await ledger.status()).size]).toEqual(["acme/first", 1]);
 });
+
+test.each(sharedStoreNames)(
+  "a journal whose creation was broken off before its first entry is finished, on %s",
+  async (name) => {
+    const path = freshPlace(name);
+    const store = await openShared(path);
+    await store.close();
+
+    const ledger = await open(path, { create: "new", origin: "acme/finished" });
+
+    expect(ledger.origin).toBe("acme/finished");
+  },
+);
 
 test.each([
   ["memory", () => createMemoryStore()],
@@ -52,6 +66,23 @@ test.each([
     for (const { code, details } of refused)
       expect({ code, details }).toMatchObject({ code: "STORE_EXISTS", details: { origin: made[0]!.origin } });
     expect(opened.findIndex((each) => each.status === "fulfilled")).toBe(Number(made[0]!.origin.split("/")[1]));
+    await made[0]!.close();
+  }
+});
+
+test("of many that open one journal of PostgreSQL at once, each for itself, one has made it", async () => {
+  for (let round = 0; round < 3; round++) {
+    const place = freshPlace("postgres");
+
+    const opened = await Promise.allSettled(
+      Array.from({ length: 6 }, (_, caller) => openLedger(place, { create: "new", origin: `caller/${caller}` })),
+    );
+
+    const made = opened.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+    const refused = opened.flatMap((each) => (each.status === "rejected" ? [each.reason as LedgerError] : []));
+    expect(made).toHaveLength(1);
+    for (const { code, details } of refused)
+      expect({ code, details }).toMatchObject({ code: "STORE_EXISTS", details: { origin: made[0]!.origin } });
     await made[0]!.close();
   }
 });

@@ -8,10 +8,13 @@ import { describe, expect, test, vi } from "vitest";
 import { merkleRoot } from "../../src/forensic/index.js";
 import { canonicalize, content, openRawReader } from "../../src/index.js";
 import type { ContentReference, Ledger, LedgerError, LedgerEvent } from "../../src/index.js";
-import { describeStores, ledgerPath, onCleanup, open } from "./fixture.js";
+import { describeStores, ledgerPath, onCleanup, open, runsOn } from "./fixture.js";
+import type { StoreName } from "./fixture.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
-const runs = (count: number): { readonly numRuns: number } => ({ numRuns: long ? count : Math.max(5, count / 10) });
+const runs = (name: StoreName, count: number): { readonly numRuns: number } => ({
+  numRuns: runsOn(name, long ? count : Math.max(5, count / 10)),
+});
 
 const streams = ["a/1", "a/2", "b/1"] as const;
 /** Some below the size from which equal ones are stored once, some above. */
@@ -112,7 +115,7 @@ async function take(ledger: Ledger, known: Map<string, Known>, step: Step): Prom
   }
 }
 
-describeStores("erasing any subset of the contents", (openOne) => {
+describeStores("erasing any subset of the contents", (openOne, _, name) => {
   test("changes no event, no id and no root, and everything else is as the model says", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
@@ -131,12 +134,12 @@ describeStores("erasing any subset of the contents", (openOne) => {
         expect(await ledger.verify()).toMatchObject({ verdict: "OK", findings: [] });
         await ledger.close();
       }),
-      runs(100),
+      runs(name, 100),
     );
   });
 });
 
-describeStores("erasures that race appends of two writers", (_, openStoreOf) => {
+describeStores("erasures that race appends of two writers", (_, openStoreOf, name) => {
   test("miss no event that names a content, and none is appended behind them", async () => {
     const races = fc.array(
       fc.oneof(
@@ -183,7 +186,7 @@ describeStores("erasures that race appends of two writers", (_, openStoreOf) => 
             expect(["CONTENT_ERASED", "CONTENT_SHARED"]).toContain((result.reason as LedgerError).code);
         expect(await ledgers[0].verify()).toMatchObject({ verdict: "OK" });
       }),
-      runs(60),
+      runs(name, 60),
     );
   });
 });
@@ -204,7 +207,7 @@ function foldedDigest(events: readonly LedgerEvent[]): string {
   return hash.digest("hex");
 }
 
-describeStores("a fold over the events", (openOne) => {
+describeStores("a fold over the events", (openOne, _, name) => {
   test("T53 gives the same digest before and after contents are erased, live and from the start", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
@@ -224,7 +227,7 @@ describeStores("a fold over the events", (openOne) => {
         expect(await ledger.verify()).toMatchObject({ verdict: "OK" });
         await ledger.close();
       }),
-      runs(50),
+      runs(name, 50),
     );
   });
 });

@@ -4,7 +4,7 @@ import { content, LedgerError, openLedger } from "../../src/index.js";
 import type { ContentReference, EraseOptions, Ledger } from "../../src/index.js";
 import type { StoreReads } from "../../src/journal/store.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
-import { describeStores, ledgerPath, onCleanup, open } from "./fixture.js";
+import { describeStores, freshPlace, onCleanup, open, sharedStoreNames } from "./fixture.js";
 
 const because: EraseOptions = { reason: "asked for by the customer" };
 
@@ -307,24 +307,27 @@ describeStores("erasing", (openOne, openStoreOf) => {
 });
 
 describe("an erasure", () => {
-  test("by a ledger that is open read-only is refused, and its dry run is not", async () => {
-    const path = ledgerPath();
-    const writer = await open(path);
-    const text = await note(writer, "a/1", "kept");
-    const reader = await open(path, { readOnly: true });
+  test.each(sharedStoreNames)(
+    "by a ledger that is open read-only is refused, and its dry run is not, on %s",
+    async (name) => {
+      const path = freshPlace(name);
+      const writer = await open(path);
+      const text = await note(writer, "a/1", "kept");
+      const reader = await open(path, { readOnly: true });
 
-    expect((await refusal(reader.erase([text.$content], because))).code).toBe("READ_ONLY");
-    expect(await reader.erase([text.$content], { ...because, dryRun: true })).toMatchObject({ contents: [{ n: 1 }] });
-    await reader.close();
-    expect((await refusal((async () => reader.erase([text.$content], because))())).code).toBe("CLOSED");
-  });
+      expect((await refusal(reader.erase([text.$content], because))).code).toBe("READ_ONLY");
+      expect(await reader.erase([text.$content], { ...because, dryRun: true })).toMatchObject({ contents: [{ n: 1 }] });
+      await reader.close();
+      expect((await refusal((async () => reader.erase([text.$content], because))())).code).toBe("CLOSED");
+    },
+  );
 
   test("whose commit gave no answer is looked up, and told that it happened, once", async () => {
     let failures = 0;
     const faults = (step: string, moment: string): void => {
       if (step === "commit" && moment === "after" && failures-- > 0) throw new Error("connection lost");
     };
-    for (const location of ["memory:", ledgerPath()]) {
+    for (const location of ["memory:", ...sharedStoreNames.map(freshPlace)]) {
       const ledger = await open(location, { testing: { faults } });
       const text = await note(ledger, "a/1", "gone");
       failures = 1;
@@ -343,7 +346,7 @@ describe("an erasure", () => {
     const faults = (step: string, moment: string): void => {
       if (`${step} ${moment}` === failing) throw new LedgerError("STORE_FULL", "the disk must have room, found none");
     };
-    for (const location of ["memory:", ledgerPath()]) {
+    for (const location of ["memory:", ...sharedStoreNames.map(freshPlace)]) {
       const ledger = await open(location, { testing: { faults } });
       const text = await note(ledger, "a/1", "not gone");
       for (const step of ["entries before", "entries after", "erase before", "erase after", "commit before"]) {

@@ -1,5 +1,4 @@
 /** Positions and revisions are one type on every way out, and exact where 32 bits end. */
-import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { openLedger } from "../../src/index.js";
 import type { Ledger, LedgerEvent, Store } from "../../src/index.js";
@@ -7,7 +6,8 @@ import { encodeEntry, entryId, entryTemplate } from "../../src/journal/entry.js"
 import type { EntryRow, StoreSnapshot } from "../../src/journal/store.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { call, jsonLines } from "../cli/command.js";
-import { describeStores, ledgerPath, onCleanup } from "./fixture.js";
+import { describeStores, editRows, freshPlace, onCleanup, sharedStoreNames } from "./fixture.js";
+import type { SharedStoreName } from "./fixture.js";
 
 const far = 2 ** 32;
 /** Where reading begins: the second of the far entries. */
@@ -72,20 +72,23 @@ function farEntries(prev: string, at: number): EntryRow[] {
   return rows;
 }
 
-/** A file whose journal goes on behind 2^32. */
-async function farFile(): Promise<string> {
-  const path = ledgerPath();
+/** A journal that goes on behind 2^32. */
+async function farJournal(name: SharedStoreName): Promise<string> {
+  const path = freshPlace(name);
   const ledger = await openLedger(path);
   const { head } = await ledger.status();
   await ledger.close();
-  const database = new Database(path);
-  database.prepare("INSERT INTO types VALUES (9, 'far.reached')").run();
-  database.prepare("INSERT INTO streams VALUES (9, 'far/1', ?, ?)").run(first.revision + 2, first.position + 2);
-  for (const { seq, id, rev, before, at, entry } of farEntries(head.id, head.at))
-    database
-      .prepare("INSERT INTO entries VALUES (?, unhex(?), 9, ?, ?, 9, ?, 0, ?)")
-      .run(seq, id, rev, before, at, entry);
-  database.close();
+  const [open, close] = name === "sqlite" ? ["x'", "'"] : ["decode('", "', 'hex')"];
+  const entries = farEntries(head.id, head.at).map(
+    ({ seq, id, rev, before, at, entry }) =>
+      `(${seq}, ${open}${id}${close}, 9, ${rev}, ${before ?? "NULL"}, 9, ${at}, 0, '${entry}')`,
+  );
+  await editRows(
+    path,
+    `INSERT INTO types VALUES (9, 'far.reached');
+     INSERT INTO streams VALUES (9, 'far/1', ${first.revision + 2}, ${first.position + 2});
+     INSERT INTO entries VALUES ${entries.join(", ")}`,
+  );
   return path;
 }
 
@@ -116,7 +119,8 @@ async function farMemory(): Promise<Store> {
 
 describe("B16 behind 2^32", () => {
   test.each([
-    ["sqlite", farFile],
+    ["sqlite", () => farJournal("sqlite")],
+    ["postgres", () => farJournal("postgres")],
     ["memory", farMemory],
   ])("B16 positions and revisions are exact numbers on every way out of %s", async (_, make) => {
     const ledger = await openLedger(await make());
@@ -136,41 +140,47 @@ describe("B16 behind 2^32", () => {
     expect((await ledger.status()).head.position).toBe(4_294_967_303);
   });
 
-  test("B16 an append goes on there, and a consumer keeps its place there", async () => {
-    const path = await farFile();
-    const ledger = await openLedger(path);
-    const answer = await ledger.append("far/1", [{ type: "far.reached", data: { n: 3 } }], {
-      expected: first.revision + 2,
-    });
-    const subscription = ledger.subscribe({ from: first.position, consumer: "mailer", batch: 3 });
-    await subscription.next();
-    await subscription.next();
-    await subscription.return();
-    const { consumers } = await ledger.status();
-    await ledger.close();
+  test.each(sharedStoreNames)(
+    "B16 an append goes on there, and a consumer keeps its place there, on %s",
+    async (name) => {
+      const path = await farJournal(name);
+      const ledger = await openLedger(path);
+      const answer = await ledger.append("far/1", [{ type: "far.reached", data: { n: 3 } }], {
+        expected: first.revision + 2,
+      });
+      const subscription = ledger.subscribe({ from: first.position, consumer: "mailer", batch: 3 });
+      await subscription.next();
+      await subscription.next();
+      await subscription.return();
+      const { consumers } = await ledger.status();
+      await ledger.close();
 
-    expect(answer).toMatchObject({ first: 4_294_967_304, position: 4_294_967_304, revision: 4_294_967_301 });
-    expect(consumers).toMatchObject([{ position: 4_294_967_303, lag: 1 }]);
-    const again = await openLedger(path);
-    onCleanup(() => again.close());
-    const { value } = await again.subscribe({ consumer: "mailer" }).next();
-    expect(value).toMatchObject({ entries: [{ position: 4_294_967_304, revision: 4_294_967_301 }] });
-  });
+      expect(answer).toMatchObject({ first: 4_294_967_304, position: 4_294_967_304, revision: 4_294_967_301 });
+      expect(consumers).toMatchObject([{ position: 4_294_967_303, lag: 1 }]);
+      const again = await openLedger(path);
+      onCleanup(() => again.close());
+      const { value } = await again.subscribe({ consumer: "mailer" }).next();
+      expect(value).toMatchObject({ entries: [{ position: 4_294_967_304, revision: 4_294_967_301 }] });
+    },
+  );
 
-  test("B16 the JSON of log is exact, and so is what is read from it again", async () => {
-    const path = await farFile();
-    const ledger = await openLedger(path, { readOnly: true });
-    const events = await ledger.read({ from: first.position }).toArray();
-    await ledger.close();
+  test.each(sharedStoreNames)(
+    "B16 the JSON of log is exact, and so is what is read from it again, on %s",
+    async (name) => {
+      const path = await farJournal(name);
+      const ledger = await openLedger(path, { readOnly: true });
+      const events = await ledger.read({ from: first.position }).toArray();
+      await ledger.close();
 
-    const done = await call(["log", "--ledger", path, "--json", `#${first.position}..`]);
+      const done = await call(["log", "--ledger", path, "--json", `#${first.position}..`]);
 
-    expect(done).toMatchObject({ code: 0, stderr: "" });
-    expect(done.stdout).toContain('"position":4294967301,');
-    const lines = jsonLines(done.stdout);
-    expect(lines.map(({ position, revision, tx }) => ({ position, revision, tx }))).toEqual(
-      events.map(({ position, revision, tx }) => ({ position, revision, tx })),
-    );
-    expect(`${lines.map((line) => JSON.stringify(line)).join("\n")}\n`).toBe(done.stdout);
-  });
+      expect(done).toMatchObject({ code: 0, stderr: "" });
+      expect(done.stdout).toContain('"position":4294967301,');
+      const lines = jsonLines(done.stdout);
+      expect(lines.map(({ position, revision, tx }) => ({ position, revision, tx }))).toEqual(
+        events.map(({ position, revision, tx }) => ({ position, revision, tx })),
+      );
+      expect(`${lines.map((line) => JSON.stringify(line)).join("\n")}\n`).toBe(done.stdout);
+    },
+  );
 });

@@ -148,6 +148,7 @@ describe("holders under their fences", () => {
     ["memory", 400],
     ["async memory", 200],
     ["sqlite", 100],
+    ["postgres", 20],
   ])(
     "are answered alike, and leave the same bytes, one by one and in batches, on %s",
     async (name, count) => {

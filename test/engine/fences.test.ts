@@ -333,24 +333,27 @@ describeQueues("a write under a fence", (start) => {
 });
 
 describe("a clock that goes on at each look", () => {
-  test.each(["memory", "sqlite"] as const)("never leaves an event behind the end of its claim, on %s", async (name) => {
-    let now = t0;
-    const clock: Clock = { now: () => ++now, monotonic: () => now };
-    const ledger = await open(await openStore(name), { clock, ...withSteps });
-    await ledger.queue.enqueue({ runId: "r1", reclaimsMax: 1_000 });
+  test.each(["memory", "sqlite", "postgres"] as const)(
+    "never leaves an event behind the end of its claim, on %s",
+    async (name) => {
+      let now = t0;
+      const clock: Clock = { now: () => ++now, monotonic: () => now };
+      const ledger = await open(await openStore(name), { clock, ...withSteps });
+      await ledger.queue.enqueue({ runId: "r1", reclaimsMax: 1_000 });
 
-    for (let leaseMs = 1; leaseMs <= 40; leaseMs++) {
-      const fence = await claim(ledger, "A", leaseMs);
-      const calls = Array.from({ length: 12 }, (_, index) =>
-        index % 2 === 0
-          ? ledger.append("note/1", [note], { fence })
-          : ledger.execute(takeStep({ name: "one" }), { fence }),
-      );
-      await Promise.allSettled(calls);
-      now += leaseMs;
-    }
+      for (let leaseMs = 1; leaseMs <= 40; leaseMs++) {
+        const fence = await claim(ledger, "A", leaseMs);
+        const calls = Array.from({ length: 12 }, (_, index) =>
+          index % 2 === 0
+            ? ledger.append("note/1", [note], { fence })
+            : ledger.execute(takeStep({ name: "one" }), { fence }),
+        );
+        await Promise.allSettled(calls);
+        now += leaseMs;
+      }
 
-    expect((await ledger.readStream("note/1").toArray()).length).toBeGreaterThan(10);
-    await expectSound(ledger);
-  });
+      expect((await ledger.readStream("note/1").toArray()).length).toBeGreaterThan(10);
+      await expectSound(ledger);
+    },
+  );
 });

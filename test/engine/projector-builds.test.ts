@@ -152,7 +152,7 @@ async function killedAt(
 }
 
 /** How many calls lie between two that it is killed at; one in the long run. A store that is busy by itself is waited for. */
-const stride = { memory: 1, "async memory": 11, sqlite: 5 } as const;
+const stride = { memory: 1, "async memory": 11, sqlite: 5, postgres: 17 } as const;
 
 test.each(storeNames)(
   "E01 a process that is killed at any call of its store (%s) leaves every count equal to the number of its events",

@@ -202,11 +202,18 @@ describeStores("an index that throws when its document is written", (_, openStor
     await append(plain, "b", opened("b"));
     const { size } = await ledger.status();
 
-    await expect(ledger.execute([list(), make("c"), breakIndex()])).rejects.toMatchObject({
-      code: "PROJECTION_FAILED",
-      details: { key: "c" },
-    });
+    const executed = ledger.execute([list(), make("c"), breakIndex()]);
 
+    if (store.remote) {
+      // The query was answered ahead of the lock, and had nothing written: then its table alone stops.
+      await executed;
+      mend();
+      await expectTables(store, [account, projection]);
+      await ledger.close();
+      await expectWhole(await open(store, options), projection);
+      return;
+    }
+    await expect(executed).rejects.toMatchObject({ code: "PROJECTION_FAILED", details: { key: "c" } });
     mend();
     expect((await ledger.status()).size).toBe(size);
     await expectTables(store, [account, projection]);

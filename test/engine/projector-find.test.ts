@@ -4,12 +4,15 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { accept, defineCommand, defineEvents } from "../../src/index.js";
 import type { FindQuery, FoundDocuments } from "../../src/index.js";
-import { describeStores, open } from "./fixture.js";
+import { describeStores, open, runsOn } from "./fixture.js";
+import type { StoreName } from "./fixture.js";
 import { accounts, closed, moved, opened } from "./tables.js";
 import type { Account } from "./tables.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
-const runs = (count: number): { readonly numRuns: number } => ({ numRuns: long ? count : Math.max(5, count / 10) });
+const runs = (name: StoreName, count: number): { readonly numRuns: number } => ({
+  numRuns: runsOn(name, long ? count : Math.max(5, count / 10)),
+});
 
 const projection = accounts();
 const events = defineEvents(
@@ -97,7 +100,7 @@ function compareTuples(a: readonly (string | number)[], b: readonly (string | nu
   return 0;
 }
 
-describeStores("finding in any history", (_, openStoreOf) => {
+describeStores("finding in any history", (_, openStoreOf, store) => {
   test("a command finds what a naive model finds, within its list, its batch and the journal", async () => {
     await fc.assert(
       fc.asyncProperty(calls, fc.constantFrom(0, 5_000), fc.boolean(), async (history, cacheDocuments, together) => {
@@ -124,7 +127,7 @@ describeStores("finding in any history", (_, openStoreOf) => {
         expect(found).toEqual(expected);
         await ledger.close();
       }),
-      runs(150),
+      runs(store, 150),
     );
   });
 

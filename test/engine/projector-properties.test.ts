@@ -5,13 +5,16 @@ import { expect, test } from "vitest";
 import { replay } from "../../projections/replay.js";
 import { accept, defineCommand, defineEvents, LedgerError } from "../../src/index.js";
 import type { Ledger, Store } from "../../src/index.js";
-import { describeStores, open } from "./fixture.js";
+import { describeStores, open, runsOn } from "./fixture.js";
+import type { StoreName } from "./fixture.js";
 import { remoteStore } from "./remote.js";
 import { accounts, closed, counts, expectTables, moved, opened } from "./tables.js";
 import type { Account } from "./tables.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
-const runs = (count: number): { readonly numRuns: number } => ({ numRuns: long ? count : Math.max(5, count / 10) });
+const runs = (name: StoreName, count: number): { readonly numRuns: number } => ({
+  numRuns: runsOn(name, long ? count : Math.max(5, count / 10)),
+});
 
 const [one, two] = [accounts(), accounts({ version: 2 })];
 const broken = accounts({ breaks: 13 });
@@ -171,18 +174,18 @@ async function run(store: Store, history: readonly (readonly [Program, Step])[])
   await expectTables(store, [one, two, counts]);
 }
 
-describeStores("any history of several programs", (_, openStoreOf) => {
+describeStores("any history of several programs", (_, openStoreOf, name) => {
   test("leaves every table as the fold of what it says, and reads the fold of everything", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => run(await openStoreOf(), history)),
-      runs(100),
+      runs(name, 100),
     );
   });
 
   test("does so where reads are round trips, and are made in lists", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => run(remoteStore(await openStoreOf()).store, history)),
-      runs(50),
+      runs(name, 50),
     );
   });
 });

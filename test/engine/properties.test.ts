@@ -6,10 +6,13 @@ import type { Ledger, LedgerEvent } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
 import { seededBytes } from "../../src/testing/seeded.js";
-import { describeStores, open } from "./fixture.js";
+import { describeStores, open, runsOn } from "./fixture.js";
+import type { StoreName } from "./fixture.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
-const runs = (count: number): { readonly numRuns: number } => ({ numRuns: long ? count : Math.max(5, count / 10) });
+const runs = (name: StoreName, count: number): { readonly numRuns: number } => ({
+  numRuns: runsOn(name, long ? count : Math.max(5, count / 10)),
+});
 
 interface Step {
   readonly stream: string;
@@ -54,7 +57,7 @@ function expectDense(events: readonly LedgerEvent[]): void {
   });
 }
 
-describeStores("any history", (openOne, openStoreOf) => {
+describeStores("any history", (openOne, openStoreOf, name) => {
   test("positions and revisions are dense and time never falls, also when appends race", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
@@ -64,7 +67,7 @@ describeStores("any history", (openOne, openStoreOf) => {
         expect(await ledger.verify()).toMatchObject({ verdict: "OK" });
         await ledger.close();
       }),
-      runs(100),
+      runs(name, 100),
     );
   });
 
@@ -84,7 +87,7 @@ describeStores("any history", (openOne, openStoreOf) => {
         }
         await ledger.close();
       }),
-      runs(100),
+      runs(name, 100),
     );
   });
 
@@ -125,7 +128,7 @@ describeStores("any history", (openOne, openStoreOf) => {
           model.set(step.stream, revision + step.events);
         }
       }),
-      runs(50),
+      runs(name, 50),
     );
   });
 
@@ -148,7 +151,7 @@ describeStores("any history", (openOne, openStoreOf) => {
 
         expect(await idsOf(ledger)).toEqual(await idsOf(reference));
       }),
-      runs(60),
+      runs(name, 60),
     );
   });
 

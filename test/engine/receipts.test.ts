@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { content, LedgerError, openLedger } from "../../src/index.js";
 import type { ExecuteOptions, Ledger, LedgerEvent } from "../../src/index.js";
-import { describeStores, ledgerPath, onCleanup, open } from "./fixture.js";
+import { describeStores, freshPlace, onCleanup, open, sharedStoreNames } from "./fixture.js";
 import { echo, fail, keep, note, orders, place, withOrders } from "./orders.js";
 
 const c1: ExecuteOptions = { id: "c1" };
@@ -485,24 +485,27 @@ describeStores("receipts", (openOne, openStoreOf) => {
   });
 });
 
-test("a receipt is adopted after the ledger was closed and opened again, and read where nothing can be written", async () => {
-  const path = ledgerPath();
-  const ledger = await openLedger(path, withOrders);
-  const first = await ledger.execute(place({ order: "7", total: 42 }), c1);
-  const refused = await refusal(ledger.execute(place({ order: "7", total: 42 }), { id: "c2" }));
-  await ledger.close();
+test.each(sharedStoreNames)(
+  "a receipt is adopted after the ledger was closed and opened again, and read where nothing can be written, on %s",
+  async (name) => {
+    const path = freshPlace(name);
+    const ledger = await openLedger(path, withOrders);
+    const first = await ledger.execute(place({ order: "7", total: 42 }), c1);
+    const refused = await refusal(ledger.execute(place({ order: "7", total: 42 }), { id: "c2" }));
+    await ledger.close();
 
-  const reader = await openLedger(path, { ...withOrders, readOnly: true });
-  onCleanup(() => reader.close());
-  expect(await reader.receipt("c1")).toMatchObject({ results: [first.result] });
-  expect((await refusal(reader.execute(place({ order: "7", total: 42 }), c1))).code).toBe("READ_ONLY");
-  await reader.close();
+    const reader = await openLedger(path, { ...withOrders, readOnly: true });
+    onCleanup(() => reader.close());
+    expect(await reader.receipt("c1")).toMatchObject({ results: [first.result] });
+    expect((await refusal(reader.execute(place({ order: "7", total: 42 }), c1))).code).toBe("READ_ONLY");
+    await reader.close();
 
-  const again = await open(path, withOrders);
-  expect(await again.execute(place({ order: "7", total: 42 }), c1)).toEqual({ ...first, adopted: true });
-  expect(await refusal(again.execute(place({ order: "7", total: 42 }), { id: "c2" }))).toMatchObject({
-    code: refused.code,
-    details: refused.details,
-    adopted: true,
-  });
-});
+    const again = await open(path, withOrders);
+    expect(await again.execute(place({ order: "7", total: 42 }), c1)).toEqual({ ...first, adopted: true });
+    expect(await refusal(again.execute(place({ order: "7", total: 42 }), { id: "c2" }))).toMatchObject({
+      code: refused.code,
+      details: refused.details,
+      adopted: true,
+    });
+  },
+);

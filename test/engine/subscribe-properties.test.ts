@@ -8,10 +8,13 @@ import { manualClock } from "../../src/testing/manual-clock.js";
 import type { ManualClock } from "../../src/testing/manual-clock.js";
 import type { FaultyStore } from "../../src/testing/faulty-store.js";
 import { faultyStore } from "../../src/testing/faulty-store.js";
-import { describeStores } from "./fixture.js";
+import { describeStores, runsOn } from "./fixture.js";
+import type { StoreName } from "./fixture.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
-const runs = (count: number): { readonly numRuns: number } => ({ numRuns: long ? count : Math.max(5, count / 10) });
+const runs = (name: StoreName, count: number): { readonly numRuns: number } => ({
+  numRuns: runsOn(name, long ? count : Math.max(5, count / 10)),
+});
 const leaseMs = 60_000;
 
 type Step =
@@ -220,7 +223,7 @@ class Scene {
   private async start(): Promise<Process> {
     let left = Infinity;
     const store = faultyStore(this.store, () => (--left > 0 ? null : "crash"));
-    const ledger = await openLedger(store, { clock: this.clock, busyTimeoutMs: 2_000 });
+    const ledger = await openLedger(store, { clock: this.clock, busyTimeoutMs: 2_000, testing: {} });
     return { store, ledger, dieIn: (points) => (left = points) };
   }
 
@@ -248,7 +251,7 @@ class Scene {
   }
 }
 
-describeStores("in any history", (_, openStoreOf) => {
+describeStores("in any history", (_, openStoreOf, name) => {
   test(
     "a reader sees every committed event once and in order, whoever dies in between",
     { timeout: 600_000 },
@@ -262,7 +265,7 @@ describeStores("in any history", (_, openStoreOf) => {
 
           for (const reader of [scene.reader, scene.watcher]) expectEveryEventOnce(reader.told, matching);
         }),
-        runs(100),
+        runs(name, 100),
       );
     },
   );

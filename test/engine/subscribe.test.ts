@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { content, defineEvents, openLedger } from "../../src/index.js";
 import type { SubscribeOptions, Subscription } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
-import { describeStores, ledgerPath, onCleanup, open } from "./fixture.js";
+import { describeStores, freshPlace, onCleanup, open, sharedStoreNames } from "./fixture.js";
 import { fill, positions, subscribe, take } from "./following.js";
 import { appendRaw } from "./raw-append.js";
 
@@ -315,21 +315,24 @@ describe("a subscription over another ledger's commits", () => {
     expect(positions(await next)).toEqual([1]);
   });
 
-  test("follows a file from a ledger that is open for reading only, before, while and after a writer has it open", async () => {
-    const path = ledgerPath();
-    await (await openLedger(path)).close();
-    const reader = await open(path, { readOnly: true });
-    const subscription = subscribe(reader);
-    expect(await take(subscription)).toEqual({ entries: [], position: 0, caughtUp: true });
+  test.each(sharedStoreNames)(
+    "follows a journal on %s from a ledger that is open for reading only, before, while and after a writer has it open",
+    async (name) => {
+      const path = freshPlace(name);
+      await (await openLedger(path)).close();
+      const reader = await open(path, { readOnly: true });
+      const subscription = subscribe(reader);
+      expect(await take(subscription)).toEqual({ entries: [], position: 0, caughtUp: true });
 
-    for (let n = 1; n <= 3; n++) {
-      const next = take(subscription);
-      const writer = await openLedger(path);
-      await fill(writer, 1);
-      expect(positions(await next)).toEqual([n]);
-      await writer.close();
-    }
-  });
+      for (let n = 1; n <= 3; n++) {
+        const next = take(subscription);
+        const writer = await openLedger(path);
+        await fill(writer, 1);
+        expect(positions(await next)).toEqual([n]);
+        await writer.close();
+      }
+    },
+  );
 });
 
 describe("what a subscription holds", () => {

@@ -2,10 +2,10 @@
 import { expect, test } from "vitest";
 import { openLedger, verifyWorkers } from "../../src/index.js";
 import type { LedgerVerifyOptions } from "../../src/index.js";
-import { ledgerPath } from "./fixture.js";
+import { freshPlace, sharedStoreNames } from "./fixture.js";
 
 test("a ledger in memory and a small one are verified by one thread, whatever number was asked for", async () => {
-  for (const location of ["memory:", ledgerPath()]) {
+  for (const location of ["memory:", ...sharedStoreNames.map(freshPlace)]) {
     const ledger = await openLedger(location);
     await ledger.append("log/1", [{ type: "log.said" }]);
     const alone = await ledger.verify();

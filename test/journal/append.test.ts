@@ -9,7 +9,7 @@ import { acceptedValues, eventData, jsonStrings, keys, labels, metas } from "../
 import { everyRefusedValue } from "../../src/testing/arbitraries-refused.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
 import { seededBytes } from "../../src/testing/seeded.js";
-import { describeStores, open } from "../engine/fixture.js";
+import { describeStores, open, runsOn } from "../engine/fixture.js";
 import { checkJournal } from "./second-implementation.js";
 import type { Line } from "./second-implementation.js";
 
@@ -146,7 +146,7 @@ describeStores("what JSON cannot carry", (openOne) => {
   });
 });
 
-describeStores("what JSON can carry", (openOne, openStore) => {
+describeStores("what JSON can carry", (openOne, openStore, name) => {
   test("T46 U+0000, look-alikes, bidirectional and control characters are stored exactly", async () => {
     const ledger = await openOne();
     const strings = [
@@ -210,7 +210,7 @@ describeStores("what JSON can carry", (openOne, openStore) => {
             expect(event).toMatchObject({ stream: `note/${key}`, actor, correlation: key });
         },
       ),
-      { numRuns: 30 },
+      { numRuns: runsOn(name, 30) },
     );
   });
 
@@ -261,7 +261,7 @@ describeStores("what JSON can carry", (openOne, openStore) => {
         await ledger.close();
         expect(checkJournal(lines)).toEqual([]);
       }),
-      { numRuns: process.env["RUNLEDGER_LONG"] === "1" ? 200 : 10 },
+      { numRuns: runsOn(name, process.env["RUNLEDGER_LONG"] === "1" ? 200 : 10) },
     );
   });
 });

@@ -6,7 +6,18 @@ import { execFile, spawn, spawnSync } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { chownSync, closeSync, cpSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { arch, platform, tmpdir } from "node:os";
@@ -46,9 +57,9 @@ const password = "of-the-tests";
 const portsTried = 5;
 
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
-  const directory = mkdtempSync(join(tmpdir(), "runledger-postgres-"));
+  const owner = process.getuid?.() === 0 ? nobody() : undefined;
+  const directory = mkdtempSync(join(temporaryFor(owner), "runledger-postgres-"));
   try {
-    const owner = process.getuid?.() === 0 ? nobody() : undefined;
     if (owner !== undefined) chownSync(directory, owner.uid, owner.gid);
     const binaries = reachableBinaries(directory, owner);
     await makeData(binaries, directory, owner);
@@ -105,6 +116,15 @@ function reachableBinaries(directory: string, owner: Owner | undefined): string 
   const copied = spawnSync(join(copy, "bin", "postgres"), ["--version"], { ...owner, encoding: "utf8" });
   if (copied.status === 0) return join(copy, "bin");
   throw new Error(`the binaries of ${name} do not run: ${copied.error?.message ?? copied.stderr}`);
+}
+
+/** The system's temporary directory, or another one where its owner could not go to it. */
+function temporaryFor(owner: Owner | undefined): string {
+  const open = (directory: string): boolean => {
+    const isOpen = existsSync(directory) && (statSync(directory).mode & 0o001) !== 0;
+    return isOpen && (dirname(directory) === directory || open(dirname(directory)));
+  };
+  return [tmpdir(), "/tmp", "/var/tmp"].find((each) => owner === undefined || open(each)) ?? tmpdir();
 }
 
 function nobody(): Owner {

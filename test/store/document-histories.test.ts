@@ -4,9 +4,8 @@ import { expect, test } from "vitest";
 import type { FoldedMark, ProjectionRow } from "../../src/journal/documents.js";
 import type { Store, StoreReads, StoreSnapshot, StoreTransaction } from "../../src/journal/store.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
-import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import { orderedKeys } from "../../src/testing/store-documents.js";
-import { freshPath } from "./place.js";
+import { freshPlace, openShared, runsOn, sharedStoreNames } from "../engine/fixture.js";
 
 interface Document {
   readonly seq: number;
@@ -203,7 +202,7 @@ async function run(open: () => Promise<Store>, steps: readonly Step[]): Promise<
         await check(snapshot, model);
         await snapshot.release();
       }
-      if (each.type === "reopen" && store.kind === "sqlite") {
+      if (each.type === "reopen" && store.kind !== "memory") {
         await store.close();
         store = await open();
       }
@@ -221,14 +220,13 @@ async function run(open: () => Promise<Store>, steps: readonly Step[]): Promise<
 
 test.each([
   ["memory", 100, () => async (): Promise<Store> => createMemoryStore()],
-  [
-    "sqlite",
-    20,
-    () => {
-      const path = freshPath();
-      return (): Promise<Store> => openSqliteStore(path);
-    },
-  ],
+  ...sharedStoreNames.map((name) => {
+    const place = (): (() => Promise<Store>) => {
+      const at = freshPlace(name);
+      return () => openShared(at);
+    };
+    return [name, runsOn(name, 20), place] as const;
+  }),
 ] as const)(
   "any history of documents reads on %s as in a model of maps",
   { timeout: 600_000 },

@@ -1,4 +1,4 @@
-/** Random histories of transactions: SQLite gives the same answers as the memory store, whatever happens in between. */
+/** Random histories of transactions: SQLite and PostgreSQL give the same answers as the memory store, whatever happens in between. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { durableSteps } from "../../src/journal/store.js";
@@ -15,6 +15,7 @@ import {
   readAll,
   write,
 } from "../../src/testing/store-histories.js";
+import { failureOf, freshPlace, openShared, runsOn, sharedStoreNames } from "../engine/fixture.js";
 import { freshPath } from "./place.js";
 
 type Step = AppendStep | { readonly type: "reset" | "reopen" | "maintain" | "scrub" };
@@ -146,22 +147,22 @@ async function rawAnswers(store: Store): Promise<unknown> {
   return found;
 }
 
-test(
-  "any history of appends, rollbacks, resets and reopenings reads the same on SQLite as in memory",
+test.each(sharedStoreNames)(
+  "any history of appends, rollbacks, resets and reopenings reads the same on %s as in memory",
   { timeout: 600_000 },
-  async () => {
-    const numRuns = process.env["RUNLEDGER_LONG"] === "1" ? 300 : 25;
+  async (name) => {
+    const numRuns = runsOn(name, process.env["RUNLEDGER_LONG"] === "1" ? 300 : 25);
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
-        const path = freshPath();
+        const place = freshPlace(name);
         const memory = createMemoryStore();
-        let sqlite = await openSqliteStore(path);
+        let store = await openShared(place);
         for (const each of steps) {
           if (each.type === "reopen") {
-            await sqlite.close();
-            sqlite = await openSqliteStore(path);
+            await store.close();
+            store = await openShared(place);
           } else if (each.type === "append") {
-            const pair = [await memory.begin(), await sqlite.begin()] as const;
+            const pair = [await memory.begin(), await store.begin()] as const;
             const rows = await rowsFor(pair[0], each.runs);
             const n = ((await pair[0].head())?.contents ?? 0) + 1;
             const contents = Array.from({ length: each.contents }, (_, index) =>
@@ -174,12 +175,12 @@ test(
             expect(await answers(pair[1])).toEqual(await answers(pair[0]));
             for (const transaction of pair) await transaction[each.end]();
           } else {
-            await sqlite[each.type]();
+            await store[each.type]();
           }
-          expect(await read(sqlite, answers)).toEqual(await read(memory, answers));
+          expect(await read(store, answers)).toEqual(await read(memory, answers));
         }
-        expect(await rawAnswers(sqlite)).toEqual(await rawAnswers(memory));
-        await sqlite.close();
+        expect(await rawAnswers(store)).toEqual(await rawAnswers(memory));
+        await store.close();
       }),
       { numRuns },
     );
@@ -241,11 +242,12 @@ test.each(inTransaction.flatMap((each) => moments.map((moment) => [moment, each]
   "a failure %s %s leaves the journal before or after the transaction, and the store goes on",
   async (when, at) => {
     let failing = false;
-    const faults = (each: DurableStep, moment: "before" | "after"): void => {
-      if (failing && each === at && moment === when)
-        throw Object.assign(new Error("the disk is full"), { code: "SQLITE_FULL" });
-    };
-    for (const store of [await openSqliteStore(freshPath(), { faults }), createMemoryStore({ faults })]) {
+    for (const name of ["memory", ...sharedStoreNames] as const) {
+      const full = name === "memory" ? new Error("the disk is full") : failureOf(name, "full");
+      const faults = (each: DurableStep, moment: "before" | "after"): void => {
+        if (failing && each === at && moment === when) throw full;
+      };
+      const store = name === "memory" ? createMemoryStore({ faults }) : await openShared(freshPlace(name), { faults });
       await write(store, { streams: ["a/1"], contents: ["one"] });
       if (store.kind === "memory" && at === "streams") continue; // it has no such step
 

@@ -11,7 +11,7 @@ import { checkCrashes } from "../../src/testing/crash-law.js";
 import { canStrike, faultAt, seededFaults } from "../../src/testing/faults.js";
 import type { Fault, FaultPoint } from "../../src/testing/faults.js";
 import type { StruckFault } from "../../src/testing/faulty-store.js";
-import { openStore, runSeed } from "../engine/fixture.js";
+import { openStore, runSeed, runsOn } from "../engine/fixture.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
 
@@ -77,13 +77,13 @@ test(
   },
 );
 
-test.each(["memory", "sqlite"] as const)(
+test.each(["memory", "sqlite", "postgres"] as const)(
   "any mix of faults leaves a ledger on %s that its callers were told the truth about",
   { timeout: 600_000 },
   async (name) => {
     const many = [...wishes, ...wishes, ...wishes];
     let struck = 0;
-    for (let round = 0; round < (long ? 200 : 10); round++) {
+    for (let round = 0; round < runsOn(name, long ? 200 : 10); round++) {
       const seed = runSeed + round;
       const plan = seededFaults(seed, {
         crash: 0.02,
@@ -99,7 +99,7 @@ test.each(["memory", "sqlite"] as const)(
       });
       struck += found.length;
     }
-    expect(struck).toBeGreaterThan(50);
+    expect(struck).toBeGreaterThan(runsOn(name, 50));
   },
 );
 

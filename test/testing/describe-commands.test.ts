@@ -9,7 +9,7 @@ import type { CommandContext } from "../../src/index.js";
 import { describeCommands } from "../../src/testing/describe-commands.js";
 import type { CommandsSubject } from "../../src/testing/describe-commands.js";
 import { LawBroken } from "../../src/testing/laws.js";
-import { openStore, storeNames } from "../engine/fixture.js";
+import { openStore, runsOn, storeNames } from "../engine/fixture.js";
 import type { StoreName } from "../engine/fixture.js";
 
 interface Desk {
@@ -156,7 +156,7 @@ const defects: readonly (readonly [defect: string, laws: readonly string[], deci
 for (const store of storeNames) {
   describeCommands(
     `sound commands on ${store}`,
-    { ...subjectOf(soundly, desks, store), numRuns: long ? 100 : 5 },
+    { ...subjectOf(soundly, desks, store), numRuns: runsOn(store, long ? 100 : 5) },
     { describe, test: (title, body) => test(title, { timeout: 600_000 }, body) },
   );
 }
@@ -191,7 +191,8 @@ const drifting = defineProjection<Desk>()({
   },
 });
 
-test.each(storeNames)(
+// Shrinking opens hundreds of journals, which shows on PostgreSQL nothing that the others do not show.
+test.each(storeNames.filter((name) => name !== "postgres"))(
   "L01 a bug that the model finds is found again, the same way, by the one line that is printed, on %s",
   async (name) => {
     const decide: Decide = (_, input, context) => soundly({ desk: null }, { ...input, limit: 1 }, context);

@@ -3,12 +3,21 @@ import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { sayViolations } from "../../src/testing/simulation/report.js";
 import { simulate } from "../../src/testing/simulation/simulate.js";
+import type { SimulateOptions } from "../../src/testing/simulation/simulate.js";
 import { simulateWorkers } from "../../src/testing/simulation/simulate-workers.js";
 import { Steps } from "../../src/testing/simulation/steps.js";
-import { runSeed, storeNames } from "../engine/fixture.js";
+import { journalUrl, openShared, runSeed, storeNames } from "../engine/fixture.js";
+import type { StoreName } from "../engine/fixture.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
 const runs = Number(process.env["RUNLEDGER_RUNS"] ?? (long ? 10_000 : 30));
+
+/** What processes share; on PostgreSQL each of them has connections of its own. */
+function shared(name: StoreName): NonNullable<SimulateOptions["store"]> {
+  if (name !== "postgres") return name;
+  const url = journalUrl();
+  return () => openShared(url, { busyTimeoutMs: 0 });
+}
 
 /** Each of them finds something in an engine without the repair: 22 and 25 a commit that is taken for that of another process, 73
  *  and 123 a refusal because of what was never written. Both mistakes stand in the table of `test/defects` too. */
@@ -46,12 +55,26 @@ test(
   },
 );
 
+test(
+  "fresh seeds on PostgreSQL leave a ledger that its callers were told the truth about, and bring every run to its end once",
+  { timeout: 7_200_000 },
+  async () => {
+    for (let seed = runSeed; seed < runSeed + Math.ceil(runs / 30); seed++) {
+      for (const of of [simulate, simulateWorkers]) {
+        const report = await of({ seed, store: shared("postgres") });
+        expect(report.violations.length, sayViolations(report)).toBe(0);
+        expect(report.steps).toBeGreaterThan(0);
+      }
+    }
+  },
+);
+
 test.each(storeNames)(
   "seeds that found something find nothing any more, on %s",
   { timeout: 600_000 },
   async (store) => {
     for (const seed of pinned) {
-      const report = await simulate({ seed, store });
+      const report = await simulate({ seed, store: shared(store) });
       expect(report.violations.length, sayViolations(report)).toBe(0);
     }
   },
@@ -142,7 +165,7 @@ test("L04 a step that fails is heard of when all have ended, and not before", as
 test.each(storeNames)(
   "L04 a simulation ends when every step has ended: more than there are rounds, and none is left, on %s",
   async (store) => {
-    const { steps, answers } = await simulate({ seed: 1, store, calls: 30 });
+    const { steps, answers } = await simulate({ seed: 1, store: shared(store), calls: 30 });
 
     expect(steps).toBeGreaterThan(20);
     expect(answers).not.toHaveProperty("none");
