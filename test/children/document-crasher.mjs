@@ -1,8 +1,8 @@
 /** Writes entries and documents, one transaction each, and kills itself at the k-th call of the fault seam; says which of them
  *  were acknowledged. With k = 0 it ends by itself and prints every step that it passed. usage: document-crasher.mjs PATH K */
-import { openSqliteStore } from "../../dist/src/store/sqlite/store.js";
 import { append } from "../../dist/src/testing/store-histories.js";
 import { killAt, say } from "./kill-at.mjs";
+import { openShared } from "./open-shared.mjs";
 
 const [path, k] = process.argv.slice(2);
 const faults = killAt(k);
@@ -16,7 +16,7 @@ const row = (version, indexes) => ({
   error: null,
 });
 
-const store = await openSqliteStore(path, { faults });
+const store = await openShared(path, { faults });
 const tables = new Map();
 for (let n = 0; n < 9; n++) {
   const transaction = await store.begin();

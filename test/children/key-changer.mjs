@@ -15,6 +15,8 @@ await ledger.append("order/1", [{ type: "order.placed" }, { type: "order.paid" }
 await ledger.checkpoint();
 counting = true;
 const { size } = await ledger.changeKey(newKey);
-const files = [path, `${path}-wal`].map((file) => readFileSync(file).toString("base64"));
+const files = path.endsWith(".ledger")
+  ? [path, `${path}-wal`].map((file) => readFileSync(file).toString("base64"))
+  : [];
 await ledger.close();
 writeSync(1, `${JSON.stringify({ calls, size, files })}\n`);

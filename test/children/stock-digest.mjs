@@ -1,14 +1,14 @@
 /** Keeps the stock of the example on each store, and prints the head and the digest that it leaves: what another environment
  *  must repeat. Clock and randomness are given.
- *  usage: stock-digest.mjs PATH SEED */
+ *  usage: stock-digest.mjs SEED PLACE … */
 import { writeSync } from "node:fs";
 import { openLedger } from "../../dist/src/index.js";
 import { asyncMemoryStore, manualClock, seededBytes, seededNumbers } from "../../dist/src/testing/index.js";
 import { area, receive, reserve, stock } from "../examples/stock.mjs";
 
-const [path, seed] = process.argv.slice(2);
+const [seed, ...places] = process.argv.slice(2);
 
-for (const place of ["memory:", asyncMemoryStore(Number(seed)), path]) {
+for (const place of ["memory:", asyncMemoryStore(Number(seed)), ...places]) {
   const next = seededNumbers(Number(seed));
   const ledger = await openLedger(place, {
     ...area,

@@ -1,11 +1,11 @@
 /** Appends `count` entries to its own stream, one transaction each, as the store's port asks; reads before it writes.
  *  usage: store-writer.mjs PATH NAME COUNT */
 import { writeSync } from "node:fs";
-import { openSqliteStore } from "../../dist/src/store/sqlite/store.js";
+import { openShared } from "./open-shared.mjs";
 import { append } from "../../dist/src/testing/store-histories.js";
 
 const [path, name, count] = process.argv.slice(2);
-const store = await openSqliteStore(path, { busyTimeoutMs: 60_000 });
+const store = await openShared(path, { busyTimeoutMs: 60_000 });
 writeSync(1, "open\n");
 for (let n = 0; n < Number(count); n++) {
   const transaction = await store.begin();

@@ -3,6 +3,7 @@
 import { fileURLToPath } from "node:url";
 import type * as Projections from "../../projections/index.js";
 import type * as Runledger from "../../src/index.js";
+import type * as Postgres from "../../src/store/postgres/store.js";
 import type * as Sqlite from "../../src/store/sqlite/store.js";
 import type * as Testing from "../../src/testing/index.js";
 
@@ -13,9 +14,11 @@ export const { replay } = await published<typeof Projections>("runledger/project
 export const { asyncMemoryStore, describeCommands, describeProjection } =
   await published<typeof Testing>("runledger/testing");
 
-/** The file's store as it was built: a host names a path, and the laws want a store. */
-const builtStore = fileURLToPath(new URL("../../dist/src/store/sqlite/store.js", import.meta.url));
-export const { openSqliteStore } = await published<typeof Sqlite>(builtStore);
+/** The stores as they were built: a host names a place, and the laws want a store. */
+const built = (store: string): string =>
+  fileURLToPath(new URL(`../../dist/src/store/${store}/store.js`, import.meta.url));
+export const { openSqliteStore } = await published<typeof Sqlite>(built("sqlite"));
+export const { openPostgresStore } = await published<typeof Postgres>(built("postgres"));
 
 export interface StockItem {
   readonly free: number;

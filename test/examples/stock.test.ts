@@ -4,13 +4,14 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Store } from "../../src/index.js";
 import type { StoreFixture } from "../../src/testing/index.js";
-import { ledgerPath, runSeed } from "../engine/fixture.js";
+import { journalUrl, ledgerPath, runSeed } from "../engine/fixture.js";
 import {
   area,
   asyncMemoryStore,
   describeCommands,
   describeProjection,
   openLedger,
+  openPostgresStore,
   openSqliteStore,
   receive,
   reserve,
@@ -53,6 +54,7 @@ const stores = {
   memory: null,
   "async memory": () => asyncMemoryStore(runSeed + ++opened),
   sqlite: () => openSqliteStore(ledgerPath()),
+  postgres: () => openPostgresStore(journalUrl()),
 };
 
 for (const [name, open] of Object.entries(stores))
@@ -61,7 +63,9 @@ for (const [name, open] of Object.entries(stores))
     {
       ...area,
       ...(open === null ? {} : { open: () => opening(open) }),
-      ...(process.env["RUNLEDGER_LONG"] === "1" ? {} : { numRuns: name === "memory" ? 10 : 3 }),
+      ...(process.env["RUNLEDGER_LONG"] === "1"
+        ? {}
+        : { numRuns: name === "memory" ? 10 : name === "postgres" ? 1 : 3 }),
       wishes: fc.oneof(
         fc.record({ item: items, count: counts }).map(receive),
         fc.record({ item: items, count: counts, order: orders }).map(reserve),

@@ -1,8 +1,7 @@
-/** Two operating-system processes on one file: nothing is lost, nothing forks. */
+/** Two operating-system processes on one journal: nothing is lost, nothing forks. */
 import { expect, test } from "vitest";
 import { openLedger } from "../../src/index.js";
-import { openSqliteStore } from "../../src/store/sqlite/store.js";
-import { ledgerPath } from "../engine/fixture.js";
+import { freshPlace, openShared, sharedStoreNames } from "../engine/fixture.js";
 import { runChild, startChild } from "./child.js";
 import type { Finished } from "./child.js";
 
@@ -18,14 +17,16 @@ function acknowledged(child: Finished): Acknowledged[] {
   return child.lines.filter((line) => line !== "open").map((line) => JSON.parse(line) as Acknowledged);
 }
 
-test.each([
+const histories = [
   ["one stream", "thing/1", "thing/1", "1"],
   ["streams of their own", "thing/1", "thing/2", "1"],
   ["one stream, sixteen callers each", "thing/1", "thing/1", "16"],
-])(
-  "F08 two processes that start on an empty journal and write 200 events each to %s fork nothing and lose nothing",
-  async (_, one, two, width) => {
-    const path = ledgerPath();
+] as const;
+
+test.each(sharedStoreNames.flatMap((name) => histories.map(([what, ...history]) => [what, name, ...history] as const)))(
+  "F08 two processes that start on an empty journal and write 200 events each to %s fork nothing and lose nothing, on %s",
+  async (_, store, one, two, width) => {
+    const path = freshPlace(store);
 
     const children = await Promise.all([
       runChild("appender.mjs", [path, "one", "200", one, width]),
@@ -51,28 +52,31 @@ test.each([
   },
 );
 
-test("A01 an append that read before another process committed is not refused for it", async () => {
-  const path = ledgerPath();
-  await (await openLedger(path)).close();
-  const store = await openSqliteStore(path, {});
-  const transaction = await store.begin();
-  expect(await transaction.streamHeads(["thing/1"])).toEqual([null]);
+test.each(sharedStoreNames)(
+  "A01 an append that read before another process committed is not refused for it, on %s",
+  async (name) => {
+    const path = freshPlace(name);
+    await (await openLedger(path)).close();
+    const store = await openShared(path);
+    const transaction = await store.begin();
+    expect(await transaction.streamHeads(["thing/1"])).toEqual([null]);
 
-  // The other process opens, finds the lock taken, and waits for it; it commits to another stream as soon as it can.
-  const other = startChild("appender.mjs", [path, "other", "5", "thing/2"]);
-  await other.line("open");
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  await transaction.rollback();
-  await store.close();
-  const ledger = await openLedger(path);
-  const mine = await Promise.all(
-    Array.from({ length: 20 }, () => ledger.append("thing/1", [{ type: "thing.happened" }])),
-  );
-  const finished = await other.finished;
+    // The other process opens, finds the lock taken, and waits for it; it commits to another stream as soon as it can.
+    const other = startChild("appender.mjs", [path, "other", "5", "thing/2"]);
+    await other.line("open");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await transaction.rollback();
+    await store.close();
+    const ledger = await openLedger(path);
+    const mine = await Promise.all(
+      Array.from({ length: 20 }, () => ledger.append("thing/1", [{ type: "thing.happened" }])),
+    );
+    const finished = await other.finished;
 
-  expect([finished.code, finished.stderr]).toEqual([0, ""]);
-  expect(mine.at(-1)!.revision).toBe(20);
-  expect((await ledger.readStream("thing/2").toArray()).length).toBe(5);
-  expect((await ledger.verify()).verdict).toBe("OK");
-  await ledger.close();
-});
+    expect([finished.code, finished.stderr]).toEqual([0, ""]);
+    expect(mine.at(-1)!.revision).toBe(20);
+    expect((await ledger.readStream("thing/2").toArray()).length).toBe(5);
+    expect((await ledger.verify()).verdict).toBe("OK");
+    await ledger.close();
+  },
+);

@@ -3,21 +3,24 @@ import { chmodSync, chownSync, readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
 import { openLedger } from "../../src/index.js";
-import { ledgerPath, open } from "../engine/fixture.js";
+import { freshPlace, ledgerPath, open, sharedStoreNames } from "../engine/fixture.js";
 import { runChild } from "./child.js";
 
-test("A22 the journal verifies after a worker that opened the ledger threw", async () => {
-  const path = ledgerPath();
+test.each(sharedStoreNames)(
+  "A22 the journal verifies after a worker that opened the ledger threw, on %s",
+  async (name) => {
+    const path = freshPlace(name);
 
-  const child = await runChild("ledger-worker.mjs", [path]);
+    const child = await runChild("ledger-worker.mjs", [path]);
 
-  expect([child.code, child.signal, child.stderr]).toEqual([0, null, ""]);
-  expect(child.lines).toEqual(['{"error":"the worker gives up"}']);
-  const ledger = await open(path);
-  expect(await ledger.verify()).toMatchObject({ verdict: "OK", findings: [] });
-  expect((await ledger.readStream("main/1").toArray()).length).toBe(2);
-  expect((await ledger.readStream("worker/1").toArray()).length).toBeGreaterThanOrEqual(1);
-});
+    expect([child.code, child.signal, child.stderr]).toEqual([0, null, ""]);
+    expect(child.lines).toEqual(['{"error":"the worker gives up"}']);
+    const ledger = await open(path);
+    expect(await ledger.verify()).toMatchObject({ verdict: "OK", findings: [] });
+    expect((await ledger.readStream("main/1").toArray()).length).toBe(2);
+    expect((await ledger.readStream("worker/1").toArray()).length).toBeGreaterThanOrEqual(1);
+  },
+);
 
 test("A14 a closed ledger in a directory that this user cannot write is verified in whole, and nothing is left there", async () => {
   const path = ledgerPath();

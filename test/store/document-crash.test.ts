@@ -1,11 +1,10 @@
 /** SIGKILL at the steps that change documents: entries, documents, tables and mark of one commit are there together. */
 import { expect, test } from "vitest";
-import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import { part } from "../../src/testing/store-documents.js";
 import { read } from "../../src/testing/store-histories.js";
+import { freshPlace, isTried, openShared, sharedStoreNames } from "../engine/fixture.js";
 import { runChild } from "../processes/child.js";
 import type { Finished } from "../processes/child.js";
-import { freshPath } from "./place.js";
 
 const long = process.env["RUNLEDGER_LONG"] === "1";
 
@@ -22,7 +21,7 @@ function documentsAfter(first: number, last: number): readonly (readonly [key: s
 async function check(path: string, child: Finished): Promise<void> {
   const said = child.lines.map((line) => JSON.parse(line) as { acknowledged?: number });
   const acknowledged = Math.max(-1, ...said.flatMap((line) => line.acknowledged ?? []));
-  const store = await openSqliteStore(path);
+  const store = await openShared(path);
   await read(store, async (reads) => {
     const last = (await reads.head())?.seq ?? -1;
     expect(last).toBeGreaterThanOrEqual(acknowledged);
@@ -45,11 +44,11 @@ async function check(path: string, child: Finished): Promise<void> {
   await store.close();
 }
 
-test(
-  "a process that is killed at any step leaves documents, tables and mark as of its last entry",
+test.each(sharedStoreNames)(
+  "a process that is killed at any step leaves documents, tables and mark as of its last entry, on %s",
   { timeout: 600_000 },
-  async () => {
-    const path = freshPath();
+  async (name) => {
+    const path = freshPlace(name);
     const whole = await runChild("document-crasher.mjs", [path, "0"]);
     expect([whole.code, whole.stderr, whole.lines.at(-1)]).toEqual([0, "", `{"closed":true}`]);
     await check(path, whole);
@@ -59,12 +58,11 @@ test(
     for (const step of ["projections", "documents", "commit"]) expect(steps).toContain(`${step} before`);
 
     // Each kind of step at its first, and a tenth of the rest; all of them in the long run.
-    const seed = Number(process.env["RUNLEDGER_SEED"]);
     const chosen = steps
       .map((_, index) => index + 1)
-      .filter((k) => long || steps.indexOf(steps[k - 1]!) === k - 1 || (k + seed) % 10 === 0);
+      .filter((k) => long || steps.indexOf(steps[k - 1]!) === k - 1 || isTried(name, k, 10));
     for (const k of chosen) {
-      const killed = freshPath();
+      const killed = freshPlace(name);
       const child = await runChild("document-crasher.mjs", [killed, String(k)]);
       expect([k, child.signal, child.stderr]).toEqual([k, "SIGKILL", ""]);
       await check(killed, child).catch((cause: unknown) => {

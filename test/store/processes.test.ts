@@ -6,8 +6,9 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
 import { read, readAll } from "../../src/testing/store-histories.js";
+import { freshPlace, openShared, sharedStoreNames } from "../engine/fixture.js";
 import { runChild, startChild } from "../processes/child.js";
-import { closedLedger, crashedLedger, freshPath, listing } from "./place.js";
+import { closedLedger, crashedLedger, listing } from "./place.js";
 
 const long = process.env["RUNLEDGER_LONG"] === "1";
 
@@ -21,33 +22,37 @@ function written(lines: readonly string[]): Written[] {
   return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Written);
 }
 
-test("A01 two processes that read and then write lose nothing and fork nothing, and neither is told of the other", async () => {
-  const path = await closedLedger();
-  const count = long ? 1_000 : 100;
-
-  const children = await Promise.all(
-    ["one", "two"].map((name) => runChild("store-writer.mjs", [path, name, String(count)])),
-  );
-
-  for (const child of children) expect([child.code, child.stderr]).toEqual([0, ""]);
-  const store = await openSqliteStore(path, { readOnly: true });
-  const entries = await read(store, (reads) => reads.entries(0, 100_000));
-  expect(entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 3 + 4 * count }, (_, index) => index));
-  const heads = await read(store, (reads) => reads.streamHeads(["own/one", "own/two", "shared/1"]));
-  expect(heads.map((head) => head?.rev)).toEqual([count, count, 2 * count]);
-  for (const { name, n, seq } of children.flatMap((child) => written(child.lines))) {
-    expect(JSON.parse(String(entries[seq]!.entry))).toMatchObject({ stream: `own/${name}`, rev: n + 1 });
-  }
-  await store.close();
-  expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
-});
-
-test("several processes that create the same ledger at once all get it", async () => {
-  for (let round = 0; round < (long ? 20 : 3); round++) {
-    const path = freshPath();
+test.each(sharedStoreNames)(
+  "A01 two processes that read and then write lose nothing and fork nothing, and neither is told of the other, on %s",
+  async (name) => {
+    const path = freshPlace(name);
+    await (await openShared(path)).close();
+    const count = long ? 1_000 : 100;
 
     const children = await Promise.all(
-      ["one", "two", "three"].map((name) => runChild("store-writer.mjs", [path, name, "5"])),
+      ["one", "two"].map((writer) => runChild("store-writer.mjs", [path, writer, String(count)])),
+    );
+
+    for (const child of children) expect([child.code, child.stderr]).toEqual([0, ""]);
+    const store = await openShared(path, { readOnly: true });
+    const entries = await read(store, (reads) => reads.entries(0, 100_000));
+    expect(entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 4 * count }, (_, index) => index));
+    const heads = await read(store, (reads) => reads.streamHeads(["own/one", "own/two", "shared/1"]));
+    expect(heads.map((head) => head?.rev)).toEqual([count, count, 2 * count]);
+    for (const { name: writer, n, seq } of children.flatMap((child) => written(child.lines))) {
+      expect(JSON.parse(String(entries[seq]!.entry))).toMatchObject({ stream: `own/${writer}`, rev: n + 1 });
+    }
+    await store.close();
+    if (name === "sqlite") expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
+  },
+);
+
+test.each(sharedStoreNames)("several processes that create the same ledger at once all get it, on %s", async (name) => {
+  for (let round = 0; round < (long ? 20 : 3); round++) {
+    const path = freshPlace(name);
+
+    const children = await Promise.all(
+      ["one", "two", "three"].map((writer) => runChild("store-writer.mjs", [path, writer, "5"])),
     );
 
     expect(children.map((child) => [child.code, child.stderr])).toEqual([
@@ -55,10 +60,10 @@ test("several processes that create the same ledger at once all get it", async (
       [0, ""],
       [0, ""],
     ]);
-    const store = await openSqliteStore(path, { readOnly: true });
+    const store = await openShared(path, { readOnly: true });
     expect(await readAll(store)).toHaveLength(30);
     await store.close();
-    expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
+    if (name === "sqlite") expect(readdirSync(dirname(path))).toEqual(["state.ledger"]);
   }
 });
 
