@@ -55,3 +55,7 @@ test("a list is sent as what is in it, and as it is where nothing says so", () =
   expect(asSent([new Uint8Array([1]), null])).toEqual(blobs([new Uint8Array([1]), null]));
   for (const values of [[], [null, null], [true, null]]) expect(asSent(values)).toBe(values);
 });
+
+test("a number that is not exact is never sent", () => {
+  for (const value of [1.5, NaN, Infinity, 2 ** 53]) expect(() => bigints([value])).toThrow("exact integer");
+});

@@ -1,5 +1,6 @@
 /** Lists as the server takes them in its binary form: what goes to the journal by the hundred is neither quoted here nor read as
  *  text there. One dimension, from 1 on; NULL is a length of −1. */
+import { invariant } from "../../kernel/errors.js";
 
 /** A value as it is sent. A list of numbers, texts or bytes is a copy in the binary form; anything else, and a list of nothing that
  *  says what it is of, is as it is. */
@@ -27,6 +28,7 @@ export function bigints(values: readonly (number | null)[]): Buffer {
       at = array.writeInt32BE(-1, at);
       continue;
     }
+    invariant(Number.isSafeInteger(value), `a number of a list must be an exact integer, found ${value}`);
     at = array.writeInt32BE(bigintBytes, at);
     const upper = Math.floor(value / high);
     at = array.writeInt32BE(upper, at);
