@@ -83,7 +83,7 @@ function deeds({ items, kills, stops }: QueueWork, next: () => number): Deed[] {
 }
 
 /** Is there nothing to be worked on, nor anybody at work? */
-async function isIdle(ledger: Ledger): Promise<boolean> {
+export async function isIdle(ledger: Ledger): Promise<boolean> {
   for (const status of ["queued", "claimed", "parked"] as const) {
     const { items } = await ledger.queue.list({ status, limit: 1 });
     if (items.length > 0) return false;

@@ -24,6 +24,8 @@ export interface ConnectionOptions {
 const stallMsMax = 10_000;
 /** What is not answered for so long beyond what it may wait by itself is lost: the server or the way to it is gone. */
 const silenceMsMax = 30_000;
+/** A server that is told goodbye closes the connection; one that does not is not waited for. */
+const farewellMsMax = 1_000;
 
 /** What a session promises, of what the server knows: compatible servers lack some of it. */
 const settings: readonly (readonly [name: string, value: string])[] = [
@@ -126,18 +128,28 @@ export class Connection {
     this.client.once("end", hear);
   }
 
-  /** Ends it in good order. Never throws. */
+  /** Ends it in good order, unless nothing is heard of the server. Never throws. */
   close(): Promise<void> {
-    this.ending ??= this.client.end().catch(() => {});
+    this.ending ??= this.end();
     return this.ending;
   }
 
   /** Ends it at once, whatever is on its way: the server undoes what it was at. */
   destroy(): void {
     this.failure ??= new Error("the connection was given up");
+    this.cut();
+    void this.close();
+  }
+
+  private async end(): Promise<void> {
+    const timer = setTimeout(() => this.cut(), farewellMsMax);
+    await this.client.end().catch(() => {});
+    clearTimeout(timer);
+  }
+
+  private cut(): void {
     const { connection } = this.client as unknown as { readonly connection: { readonly stream: { destroy(): void } } };
     connection.stream.destroy();
-    void this.close();
   }
 
   /** Throws, and does not reject, when it cannot be sent, so that nothing is sent behind it in its belief. */
@@ -186,13 +198,14 @@ function isFatal({ severity }: pg.DatabaseError): boolean {
 }
 
 function setUp(timeoutMs: number, role: "reads" | "writes"): readonly string[] {
-  const writing = [
-    ["lock_timeout", `${timeoutMs}ms`],
-    ["idle_in_transaction_session_timeout", `${stallMsMax}ms`],
-  ] as const;
-  const wanted = [...settings, ...(role === "writes" ? writing : [])].map(([name, value]) => `('${name}', '${value}')`);
+  const wanted = [...settings, ...(role === "writes" ? [["lock_timeout", `${timeoutMs}ms`] as const] : [])].map(
+    ([name, value]) => `('${name}', '${value}')`,
+  );
+  const idle = "idle_in_transaction_session_timeout";
   return [
     `SELECT set_config(w.name, w.value, false) FROM (VALUES ${wanted.join(", ")}) w (name, value) JOIN pg_catalog.pg_settings s ON s.name = w.name`,
+    // Who gives a host less time, in the address or for the role, has the last word; more than ours nobody gets.
+    `SELECT set_config(name, '${stallMsMax}ms', false) FROM pg_catalog.pg_settings WHERE '${role}' = 'writes' AND name = '${idle}' AND (setting = '0' OR setting::bigint > ${stallMsMax})`,
     // Who acknowledges what is not on disk promises too much, whatever the role's default is; more than that may be asked for.
     `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`,
   ];
