@@ -53,6 +53,16 @@ export class Foreseen implements ForeseenDocuments {
     this.glimpse = glimpse;
   }
 
+  /** The same once more, to be added to while nothing is known. */
+  again(): Foreseen {
+    const foreseen = new Foreseen({ at: this.at, incarnation: this.incarnation, glimpse: null });
+    for (const [projection, keys] of this.keys) foreseen.keys.set(projection, new Set(keys));
+    foreseen.queries.push(...this.queries);
+    foreseen.events.push(...this.events);
+    foreseen.need(this.needs);
+    return foreseen;
+  }
+
   document(projection: AnyProjection, key: string): void {
     let keys = this.keys.get(projection);
     if (keys === undefined) this.keys.set(projection, (keys = new Set()));

@@ -34,6 +34,9 @@ export interface RememberedOptions {
 
 /** What was read for the next batch before the lock. */
 interface Ahead {
+  readonly queued: ReadonlySet<Queued>;
+  /** What these were foreseen to need. */
+  readonly foreseen: Foreseen;
   readonly known: Known;
   /** The number of contents then. */
   readonly contents: number;
@@ -66,16 +69,19 @@ export class Remembered {
   async startBatch(transaction: StoreTransaction, queued: readonly Queued[]): Promise<Batch> {
     const head = await transaction.head();
     const known = new Known(transaction, this.streamHeads);
+    const { ahead } = this;
     const since = await this.bringOn(transaction, head, known);
     const { areas, documents, clock, acceptClockStep, store } = this.options;
-    const foreseen = store.remote ? this.foresee(queued, null) : null;
+    // What was looked at ahead is not looked at again: what it needs and others changed since is read again.
+    const unseen = ahead === null ? queued : queued.filter((each) => !ahead.queued.has(each));
+    const foreseen = store.remote ? this.foresee(unseen, null, ahead?.foreseen.again()) : null;
     const beginning = documents.begin(transaction, { head, since, foreseen });
     // An area may have to be recorded with its first event, so the journal's own stream is always among them.
     const touched = new Set([journalStream, ...queued.flatMap((each) => each.touched)]);
     const loading = this.load(known, foreseen, [...touched]);
     if (loading !== undefined) await waitForAll([Promise.resolve(beginning).then(() => {}), loading]);
     const begun = beginning instanceof Promise ? await beginning : beginning;
-    if (store.remote) await this.lookFurther(begun, known, queued);
+    if (store.remote && unseen.length > 0) await this.lookFurther(begun, known, unseen);
     return new Batch({
       known,
       documents: begun,
@@ -107,9 +113,9 @@ export class Remembered {
         const beginning = documents.beginAhead(reads, { head, since, foreseen });
         await waitForAll([beginning.then(() => {}), known.load(foreseen.needs)]);
         const begun = await beginning;
-        if (begun !== null) await this.lookFurther(begun, known, queued);
+        const further = begun === null ? foreseen : await this.lookFurther(begun, known, queued);
         begun?.adopt();
-        this.ahead = { known, contents: head.contents };
+        this.ahead = { queued: new Set(queued), foreseen: further, known, contents: head.contents };
       });
     } catch {
       this.forget();
@@ -217,19 +223,23 @@ export class Remembered {
     this.head = { seq: head.seq, id: head.id };
   }
 
-  /** Reads in lists what these will ask for behind what is known of them, step by step. */
-  private async lookFurther(documents: ReadDocuments, known: Known, queued: readonly Queued[]): Promise<void> {
-    for (let step = 0; step < stepsMax; step++) {
+  /** Reads in lists what these will ask for behind what is known of them, step by step; answers all that was foreseen. */
+  private async lookFurther(documents: ReadDocuments, known: Known, queued: readonly Queued[]): Promise<Foreseen> {
+    for (let step = 1; ; step++) {
       const foreseen = this.foresee(queued, documents.glimpse);
       const reading = [documents.fetch(foreseen), known.load(foreseen.needs)];
-      if (reading.every((each) => each === undefined)) return;
+      if (reading.every((each) => each === undefined)) return foreseen;
       await waitForAll(reading);
+      if (step === stepsMax) return foreseen;
     }
   }
 
   /** What these will ask for. Time is that of the last entry: looking at the clock is for what is written. */
-  private foresee(queued: readonly Queued[], glimpse: Glimpse | null): Foreseen {
-    const foreseen = new Foreseen({ at: this.time?.at ?? 0, incarnation: this.incarnation, glimpse });
+  private foresee(
+    queued: readonly Queued[],
+    glimpse: Glimpse | null,
+    foreseen: Foreseen = new Foreseen({ at: this.time?.at ?? 0, incarnation: this.incarnation, glimpse }),
+  ): Foreseen {
     for (const each of queued) each.foresee(foreseen);
     return foreseen;
   }

@@ -1,6 +1,6 @@
 /** How often a store is asked under the lock when each question is a round trip, alone and beside another writer. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { queueCommands } from "../../src/index.js";
+import { LedgerError, queueCommands } from "../../src/index.js";
 import type { Ledger, LedgerOptions } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { accounts, bank, deposit, openAccount } from "./bank.js";
@@ -31,6 +31,59 @@ const all = async (ledger: Ledger): Promise<void> => {
 /** Of the batches that wrote. */
 const batches = ({ asked }: RemoteStore): readonly Asked[] =>
   asked.filter(({ of, calls }) => of === "transaction" && calls.includes("append"));
+
+describe("what is read ahead", () => {
+  async function contended(meanwhile: () => Promise<void> | void): Promise<{ here: Ledger; there: Ledger }> {
+    const store = createMemoryStore();
+    let isReady = false;
+    const remote = remoteStore(store, () => (isReady ? meanwhile() : undefined));
+    const here = await open(remote.store, bank);
+    const there = await open(store, bank);
+    await here.execute(openAccount({ account: "a", owner: "ada" }));
+    await there.execute(deposit({ account: "a", cents: 1 }));
+    await here.execute(deposit({ account: "a", cents: 1 }));
+    isReady = true;
+    return { here, there };
+  }
+
+  test("is read again under the lock where others changed it in between", async () => {
+    let deposits = 0;
+    const ledgers = await contended(async () => {
+      if (deposits++ === 0) await ledgers.there.execute(deposit({ account: "a", cents: 10 }));
+    });
+
+    await ledgers.here.execute(deposit({ account: "a", cents: 100 }));
+
+    expect(await ledgers.there.projection(accounts).get("a")).toMatchObject({ balance: 112 });
+    expect(await ledgers.here.projection(accounts).get("a")).toMatchObject({ balance: 112 });
+  });
+
+  test("refuses nobody when it cannot be read", async () => {
+    let isBroken = true;
+    const { here } = await contended(() => {
+      if (isBroken) throw new LedgerError("STORE_UNAVAILABLE", "the store must answer, found nobody");
+    });
+
+    await here.execute(deposit({ account: "a", cents: 100 }));
+    isBroken = false;
+
+    expect(await here.projection(accounts).get("a")).toMatchObject({ balance: 102 });
+  });
+
+  test("leaves alone who gives up meanwhile, and who waits beside it", async () => {
+    const giving = new AbortController();
+    const { here } = await contended(() => giving.abort());
+
+    const [given, other] = await Promise.allSettled([
+      here.execute(deposit({ account: "a", cents: 1_000 }), { signal: giving.signal }),
+      here.execute(deposit({ account: "a", cents: 100 })),
+    ]);
+
+    expect(given).toMatchObject({ reason: { code: "ABORTED" } });
+    expect(other.status).toBe("fulfilled");
+    expect(await here.projection(accounts).get("a")).toMatchObject({ balance: 102 });
+  });
+});
 
 describe("a batch of 64 commands", () => {
   test("asks nothing between the lock and the commit while nobody else writes", async () => {
