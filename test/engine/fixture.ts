@@ -34,6 +34,13 @@ export function isTried(name: StoreName, k: number, oneIn: number): boolean {
   return (k + runSeed) % (name === "postgres" ? 4 * oneIn : oneIn) === 0;
 }
 
+/** Is the k-th of these steps the first of its kind? On PostgreSQL what a transaction writes goes out with its commit, so that it is
+ *  all one where a process dies before that: there the kinds are those in which the server has something to do. */
+export function isFirstOfKind(name: StoreName, steps: readonly string[], k: number): boolean {
+  const step = steps[k - 1]!;
+  return steps.indexOf(step) === k - 1 && (name !== "postgres" || /^(schema|commit|scrub) /.test(step));
+}
+
 /** The one seed of this run, printed at its start. */
 export const runSeed = Number(process.env["RUNLEDGER_SEED"]);
 

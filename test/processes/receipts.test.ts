@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { accept, content, defineCommand, defineEvents, openLedger, refuse } from "../../src/index.js";
 import type { Ledger, LedgerError } from "../../src/index.js";
-import { ledgerPath, runSeed } from "../engine/fixture.js";
+import { freshPlace, isFirstOfKind, isTried, sharedStoreNames } from "../engine/fixture.js";
 import { runChild } from "./child.js";
 import type { Finished } from "./child.js";
 
@@ -67,27 +67,30 @@ async function check(path: string, said: readonly Answer[], count: number): Prom
   }
 }
 
-test("F01 two processes that send the same ids at once carry each out once and are told the same", async () => {
-  const path = ledgerPath();
+test.each(sharedStoreNames)(
+  "F01 two processes that send the same ids at once carry each out once and are told the same, on %s",
+  async (name) => {
+    const path = freshPlace(name);
 
-  const children = await Promise.all([1, 2].map(() => runChild("sender.mjs", [path, "60", "0"])));
+    const children = await Promise.all([1, 2].map(() => runChild("sender.mjs", [path, "60", "0"])));
 
-  expect(children.map(({ code, stderr }) => [code, stderr])).toEqual([
-    [0, ""],
-    [0, ""],
-  ]);
-  const said = children.flatMap(answersOf);
-  expect(said.length).toBe(240);
-  for (let order = 0; order < 60; order++)
-    expect(said.filter((answer) => answer.order === order && !answer.adopted).length).toBe(1);
-  await check(path, said, 60);
-});
+    expect(children.map(({ code, stderr }) => [code, stderr])).toEqual([
+      [0, ""],
+      [0, ""],
+    ]);
+    const said = children.flatMap(answersOf);
+    expect(said.length).toBe(240);
+    for (let order = 0; order < 60; order++)
+      expect(said.filter((answer) => answer.order === order && !answer.adopted).length).toBe(1);
+    await check(path, said, 60);
+  },
+);
 
-test(
-  "a command that was sent to a process which is killed at any durable step is sent again and carried out once",
+test.each(sharedStoreNames)(
+  "a command that was sent to a process which is killed at any durable step is sent again and carried out once, on %s",
   { timeout: 600_000 },
-  async () => {
-    const whole = ledgerPath();
+  async (name) => {
+    const whole = freshPlace(name);
     const child = await runChild("sender.mjs", [whole, "5", "0", "steps"]);
     expect([child.code, child.stderr]).toEqual([0, ""]);
     await check(whole, answersOf(child), 5);
@@ -98,10 +101,10 @@ test(
     // Each kind of step at its first, and one in twenty of the rest; all of them in the long run.
     const chosen = steps
       .map((_, index) => index + 1)
-      .filter((k) => long || steps.indexOf(steps[k - 1]!) === k - 1 || (k + runSeed) % 20 === 0);
+      .filter((k) => long || isFirstOfKind(name, steps, k) || isTried(name, k, 20));
     let deaths = 0;
     for (const k of chosen) {
-      const path = ledgerPath();
+      const path = freshPlace(name);
       const killed = await runChild("sender.mjs", [path, "5", String(k)]);
       expect([k, killed.stderr]).toEqual([k, ""]);
       // How callers share commits depends on how busy the machine is: the last steps may not be reached again.

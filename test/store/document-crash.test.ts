@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { part } from "../../src/testing/store-documents.js";
 import { read } from "../../src/testing/store-histories.js";
-import { freshPlace, isTried, openShared, sharedStoreNames } from "../engine/fixture.js";
+import { freshPlace, isFirstOfKind, isTried, openShared, sharedStoreNames } from "../engine/fixture.js";
 import { runChild } from "../processes/child.js";
 import type { Finished } from "../processes/child.js";
 
@@ -60,7 +60,7 @@ test.each(sharedStoreNames)(
     // Each kind of step at its first, and a tenth of the rest; all of them in the long run.
     const chosen = steps
       .map((_, index) => index + 1)
-      .filter((k) => long || steps.indexOf(steps[k - 1]!) === k - 1 || isTried(name, k, 10));
+      .filter((k) => long || isFirstOfKind(name, steps, k) || isTried(name, k, 10));
     for (const k of chosen) {
       const killed = freshPlace(name);
       const child = await runChild("document-crasher.mjs", [killed, String(k)]);

@@ -116,7 +116,7 @@ export class Writer {
 
   /** Gives back to the server what erased contents took, as far as it lets us. */
   async scrub(): Promise<boolean> {
-    const { journal } = this.options;
+    const { journal, faults } = this.options;
     const release = await this.lock.acquire();
     try {
       this.checkOpen();
@@ -124,7 +124,9 @@ export class Writer {
       const [row] = await connection.rows<[boolean]>(mayVacuum, [journal.schema]);
       // The server would skip the table and say that all is well.
       if (row?.[0] !== true) return false;
+      faults?.("scrub", "before");
       await connection.command(`VACUUM "${journal.schema}".contents`);
+      faults?.("scrub", "after");
       return true;
     } catch {
       return false;
