@@ -40,7 +40,7 @@ function describe(status: LedgerStatus): (readonly [string, string])[] {
     ["contents", grouped(status.contents)],
     [
       "clock",
-      status.clockAheadMs === 0 ? "not ahead of this host" : `${sayDuration(status.clockAheadMs)} ahead of this host`,
+      status.clockAheadMs === 0 ? "not ahead of its clock" : `${sayDuration(status.clockAheadMs)} ahead of its clock`,
     ],
     ["store", `${store.kind}; what is acknowledged survives ${store.durability}`],
     ...walOf(store.wal),
