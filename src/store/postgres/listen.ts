@@ -83,6 +83,7 @@ export class Listening {
     let connection: Connection | null = null;
     try {
       connection = await Connection.open(this.connecting, "reads");
+      if (stop.aborted) return true;
       const open = connection;
       open.unref();
       open.onNotification((_, payload) => this.heard(payload));
@@ -90,7 +91,7 @@ export class Listening {
       await new Promise<void>((resolve) => {
         open.onFailure(resolve);
         stop.addEventListener("abort", () => resolve(), { once: true });
-        if (stop.aborted || open.broken) resolve();
+        if (stop.aborted || open.broken) resolve(); // it was while LISTEN was on its way
       });
       return true;
     } catch {
