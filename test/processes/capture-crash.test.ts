@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { openLedger } from "../../src/index.js";
 import { numbersOf, range, recordsOf } from "../api/session-fixture.js";
-import { ledgerPath, runSeed } from "../engine/fixture.js";
+import { freshPlace, isTried, sharedStoreNames } from "../engine/fixture.js";
 import { runChild } from "./child.js";
 import type { Finished } from "./child.js";
 
@@ -45,11 +45,11 @@ async function check(path: string, child: Finished): Promise<void> {
   }
 }
 
-test(
-  "a process that is killed at any step of a capture leaves dense records, whole calls, and all that it was told of",
+test.each(sharedStoreNames)(
+  "a process that is killed at any step of a capture leaves dense records, whole calls, and all that it was told of, on %s",
   { timeout: 600_000 },
-  async () => {
-    const path = ledgerPath();
+  async (name) => {
+    const path = freshPlace(name);
     const whole = await runChild("capturer.mjs", [path, "0"]);
     expect(whole).toMatchObject({ code: 0, stderr: "" });
     await check(path, whole);
@@ -60,9 +60,9 @@ test(
     // Each kind of step at its last, where most has happened before, and some of the rest; all of them in the long run.
     const chosen = steps
       .map((_, index) => index + 1)
-      .filter((k) => long || steps.lastIndexOf(steps[k - 1]!) === k - 1 || (k + runSeed) % 12 === 0);
+      .filter((k) => long || steps.lastIndexOf(steps[k - 1]!) === k - 1 || isTried(name, k, 12));
     for (const k of chosen) {
-      const killed = ledgerPath();
+      const killed = freshPlace(name);
       const child = await runChild("capturer.mjs", [killed, String(k)]);
       expect([k, child.signal, child.stderr]).toEqual([k, "SIGKILL", ""]);
       await check(killed, child).catch((cause: unknown) => {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { verifyNote } from "../../src/forensic/index.js";
 import { openLedger } from "../../src/index.js";
 import { formatSignerKey, parseSignerKey } from "../../src/journal/note-keys.js";
-import { ledgerPath, open, runSeed } from "../engine/fixture.js";
+import { freshPlace, ledgerPath, open, runSeed, sharedStoreNames } from "../engine/fixture.js";
 import { runChild, startChild } from "./child.js";
 
 const seeds = [1, 2].map((number) => Buffer.alloc(32, `key ${number} for tests; `));
@@ -24,11 +24,11 @@ async function changeKey(path: string, killAt: number): Promise<Said | null> {
   return line === undefined ? null : (JSON.parse(line) as Said);
 }
 
-test(
-  "a change of keys that is killed at any durable step is ended by asking for it again",
+test.each(sharedStoreNames)(
+  "a change of keys that is killed at any durable step is ended by asking for it again, on %s",
   { timeout: 600_000 },
-  async () => {
-    const whole = await changeKey(ledgerPath(), 0);
+  async (name) => {
+    const whole = await changeKey(freshPlace(name), 0);
     const calls = whole?.calls ?? 0;
     expect(calls).toBeGreaterThan(8);
 
@@ -36,7 +36,7 @@ test(
     const long = process.env["RUNLEDGER_LONG"] !== undefined;
     let interrupted = 0;
     for (let killAt = long ? 1 : 1 + (runSeed % 3); killAt <= calls; killAt += long ? 1 : 3) {
-      const path = ledgerPath();
+      const path = freshPlace(name);
       expect(await changeKey(path, killAt)).toBeNull();
 
       const ledger = await openLedger(path, { key: key1 });
@@ -73,20 +73,23 @@ test("a key stands neither in the ledger file nor in its log while it is in use"
   }
 });
 
-test("checkpoints that are made while another process appends are of true prefixes", async () => {
-  const path = ledgerPath();
-  const ledger = await open(path, { key: key1, busyTimeoutMs: 60_000 });
-  const child = startChild("appender.mjs", [path, "other", "300", "thing/1", "16"]);
-  const made = [];
-  while (child.process.exitCode === null) {
-    made.push(await ledger.checkpoint());
-    await ledger.append("thing/2", [{ type: "thing.happened" }]);
-  }
-  expect(await child.finished).toMatchObject({ code: 0, stderr: "" });
+test.each(sharedStoreNames)(
+  "checkpoints that are made while another process appends are of true prefixes, on %s",
+  async (name) => {
+    const path = freshPlace(name);
+    const ledger = await open(path, { key: key1, busyTimeoutMs: 60_000 });
+    const child = startChild("appender.mjs", [path, "other", "300", "thing/1", "16"]);
+    const made = [];
+    while (child.process.exitCode === null) {
+      made.push(await ledger.checkpoint());
+      await ledger.append("thing/2", [{ type: "thing.happened" }]);
+    }
+    expect(await child.finished).toMatchObject({ code: 0, stderr: "" });
 
-  const sizes = new Set(made.map(({ size }) => size));
-  expect(sizes.size).toBeGreaterThan(3);
-  const from = made.map(({ note }) => note);
-  const report = await ledger.verify({ from: from.slice(-100), keys: verifiers.slice(0, 1) });
-  expect(report).toMatchObject({ verdict: "OK", findings: [] });
-});
+    const sizes = new Set(made.map(({ size }) => size));
+    expect(sizes.size).toBeGreaterThan(3);
+    const from = made.map(({ note }) => note);
+    const report = await ledger.verify({ from: from.slice(-100), keys: verifiers.slice(0, 1) });
+    expect(report).toMatchObject({ verdict: "OK", findings: [] });
+  },
+);

@@ -51,6 +51,8 @@ export class Connection {
   private readonly client: pg.Client;
   private readonly texts = new Map<string, string>();
   private gathering = false;
+  /** Statements that are not answered yet. */
+  private waiting = 0;
   private failure: unknown = null;
   private ending: Promise<void> | null = null;
 
@@ -118,11 +120,6 @@ export class Connection {
     this.client.on("notification", ({ channel, payload }) => hear(channel, payload ?? ""));
   }
 
-  /** It keeps no process alive. */
-  unref(): void {
-    (this.client as pg.Client & { unref(): void }).unref(); // it is there, but not in the types
-  }
-
   /** Calls back once when it fails. */
   onFailure(hear: () => void): void {
     this.client.once("end", hear);
@@ -142,9 +139,17 @@ export class Connection {
   }
 
   private async end(): Promise<void> {
+    this.keepAlive(true);
     const timer = setTimeout(() => this.cut(), farewellMsMax);
     await this.client.end().catch(() => {});
     clearTimeout(timer);
+  }
+
+  /** Only one that waits for an answer keeps its process alive: a ledger that is open and left alone does not, wherever it is. */
+  private keepAlive(keeps: boolean): void {
+    const client = this.client as pg.Client & { ref(): void; unref(): void }; // they are there, but not in the types
+    if (keeps) client.ref();
+    else client.unref();
   }
 
   private cut(): void {
@@ -178,6 +183,7 @@ export class Connection {
   private async send(statement: Statement | string, values: readonly unknown[]): Promise<pg.QueryArrayResult> {
     this.gather();
     const named = typeof statement === "string" ? { text: statement } : statement;
+    if (this.waiting++ === 0) this.keepAlive(true);
     try {
       return await this.client.query({
         ...named,
@@ -188,6 +194,8 @@ export class Connection {
     } catch (cause) {
       if (!(cause instanceof pg.DatabaseError) || isFatal(cause)) this.failure ??= cause;
       throw cause;
+    } finally {
+      if (--this.waiting === 0 && this.ending === null) this.keepAlive(false);
     }
   }
 }

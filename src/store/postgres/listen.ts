@@ -85,7 +85,6 @@ export class Listening {
       connection = await Connection.open(this.connecting, "reads");
       if (stop.aborted) return true;
       const open = connection;
-      open.unref();
       open.onNotification((_, payload) => this.heard(payload));
       await open.command(`LISTEN ${this.channel}`);
       await new Promise<void>((resolve) => {
