@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { lineBytesMax } from "../../src/cli/exec/line-cutter.js";
 import { openLedger } from "../../src/index.js";
 import { call, finish, jsonLines, mainFile, newFolder, newLedgerFile, runledger, start } from "./command.js";
+import { freshPlace, sharedStoreNames } from "../engine/fixture.js";
 import { expectInOrder, outputOf, recordsOf, storyOf, waitForFile, writing } from "./exec-fixture.js";
 
 const node = process.execPath;
@@ -15,9 +16,9 @@ function script(text: string): readonly string[] {
   return ["--", "sh", "-c", text];
 }
 
-describe("exec", () => {
+describe.each(sharedStoreNames)("exec, on %s,", (store) => {
   test("runs a command under the ledger, and is the command to whoever looks", async () => {
-    const file = newLedgerFile();
+    const file = freshPlace(store);
     const done = await runledger(["exec", "--ledger", file, ...script("cat; echo warn >&2; exit 3")], {
       input: "a\nb\r\n",
     });
@@ -56,7 +57,7 @@ describe("exec", () => {
   });
 
   test("passes bytes on as they are, and records them so, lines that are too long and not ended too", async () => {
-    const file = newLedgerFile();
+    const file = freshPlace(store);
     const bytes = Buffer.concat([
       Buffer.from("text\r\n\n\u{1f600}\n"),
       Buffer.from([0xff, 0xfe, 0x0a, 0x00, 0x0a]),
@@ -84,7 +85,7 @@ describe("exec", () => {
   });
 
   test("loses nothing of an output that is larger than what may be on its way", async () => {
-    const file = newLedgerFile();
+    const file = freshPlace(store);
     const lines = 6_000;
     const program = `let n=0;const go=()=>{while(n<${lines}){if(!process.stdout.write("line "+n+++" ".repeat(1000)+"\\n")){process.stdout.once("drain",go);return}}};go()`;
     const done = await runledger(["exec", "--json", "--ledger", file, "--", node, "-e", program]);
@@ -99,7 +100,7 @@ describe("exec", () => {
   });
 
   test("passes output on as it comes, while the command goes on", async () => {
-    const child = start(["exec", "--ledger", newLedgerFile(), ...script("printf half; read line; echo $line")]);
+    const child = start(["exec", "--ledger", freshPlace(store), ...script("printf half; read line; echo $line")]);
     const finished = finish(child);
     const [first] = (await once(child.stdout, "data")) as [Buffer];
     child.stdin.end("done\n");
@@ -112,7 +113,7 @@ describe("exec", () => {
     const done = await runledger([
       "exec",
       "--ledger",
-      newLedgerFile(),
+      freshPlace(store),
       "--run",
       "r1",
       "--json",
@@ -136,7 +137,7 @@ describe("exec", () => {
 
   test("begins a line of its own for what it says, where the command left one open", () => {
     const said = (rest: string) => {
-      const exec = `"${node}" "${mainFile}" exec --ledger "${newLedgerFile()}"`;
+      const exec = `"${node}" "${mainFile}" exec --ledger "${freshPlace(store)}"`;
       const { stdout, stderr } = spawnSync("sh", ["-c", `${exec} ${rest}`], { encoding: "utf8" });
       return [stdout, stderr];
     };
@@ -148,7 +149,7 @@ describe("exec", () => {
   });
 
   test("tries a command that fails again, as often as it is told, each time as an attempt of its own", async () => {
-    const [file, folder] = [newLedgerFile(), newFolder()];
+    const [file, folder] = [freshPlace(store), newFolder()];
     const flaky = script(`echo x >> tries; test $(wc -l < tries) -ge 3`);
     const done = await runledger(["exec", "--ledger", file, "--retries", "5", ...flaky], { cwd: folder });
     expect(done.code).toBe(0);
@@ -167,7 +168,7 @@ describe("exec", () => {
   });
 
   test("has the exit code of the last attempt when all of them fail", async () => {
-    const [file, folder] = [newLedgerFile(), newFolder()];
+    const [file, folder] = [freshPlace(store), newFolder()];
     const done = await runledger(
       ["exec", "--ledger", file, "--retries", "1", ...script("echo x >> tries; exit $(wc -l < tries)")],
       {
@@ -187,7 +188,7 @@ describe("exec", () => {
       ["./tool", 126, /"\.\/tool" cannot be executed: .*may not be executed/],
       [folder, 126, /is not a file/],
     ] as const) {
-      const file = newLedgerFile();
+      const file = freshPlace(store);
       const done = await runledger(["exec", "--ledger", file, "--retries", "3", "--", name], { cwd: folder });
       expect(done).toMatchObject({ code, stdout: "" });
       expect(done.stderr).toMatch(sentence);
@@ -203,7 +204,7 @@ describe("exec", () => {
     ["with control characters", "\u001b[31m\t\n\u007f", "\u{fffd}[31m\u{fffd}\u{fffd}\u{fffd}"],
     ["that is long, with a character at its limit", `${"a".repeat(79)}😀`, `${"a".repeat(79)}\u{fffd}`],
   ])("runs a program whose name is one %s, and shows it so that nobody obeys it", async (_, name, title) => {
-    const [file, folder] = [newLedgerFile(), newFolder()];
+    const [file, folder] = [freshPlace(store), newFolder()];
     writeFileSync(join(folder, name), "#!/bin/sh\necho ran\n", { mode: 0o755 });
     const done = await runledger(["exec", "--ledger", file, "--", `./${name}`], { cwd: folder });
     expect(done).toMatchObject({ code: 0, stdout: "ran\n" });
@@ -215,7 +216,7 @@ describe("exec", () => {
   });
 
   test("goes on when the reader of its output goes away, and so does what the ledger records", async () => {
-    const [file, folder] = [newLedgerFile(), newFolder()];
+    const [file, folder] = [freshPlace(store), newFolder()];
     const child = start(
       [
         "exec",
@@ -236,7 +237,7 @@ describe("exec", () => {
   });
 
   test("I08 what still comes after the command ended is in the capture, which closes after it", async () => {
-    const file = newLedgerFile();
+    const file = freshPlace(store);
     const done = await runledger(["exec", "--ledger", file, ...script("(sleep 0.5; echo late) & echo early")]);
     expect(done).toMatchObject({ code: 0, stdout: "early\nlate\n" });
     const { run, captures, types } = await storyOf(file);
@@ -246,7 +247,7 @@ describe("exec", () => {
   });
 
   test("does not wait for what a command left in the background with its output open, and says so", async () => {
-    const [file, folder] = [newLedgerFile(), newFolder()];
+    const [file, folder] = [freshPlace(store), newFolder()];
     const daemon = "setsid sh -c 'trap \"\" HUP; echo $$ > pid; exec sleep 300' & echo started";
     const done = await runledger(["exec", "--ledger", file, ...script(daemon)], { cwd: folder });
     process.kill(Number(readFileSync(join(folder, "pid"), "utf8")), "SIGKILL");
@@ -261,7 +262,7 @@ describe("exec", () => {
   });
 
   test("is told by `run` with its command, as a shell would take it, and its folder, until they are erased", async () => {
-    const [file, folder] = [newLedgerFile(), newFolder()];
+    const [file, folder] = [freshPlace(store), newFolder()];
     await runledger(["exec", "--ledger", file, "--run", "r1", ...script("echo 'a\u001b'")], { cwd: folder });
     const told = async (...more: string[]) => (await call(["run", "r1", "--ledger", file, ...more])).stdout;
 
@@ -276,7 +277,7 @@ describe("exec", () => {
   });
 
   test("keeps the arguments out of what cannot be erased", async () => {
-    const file = newLedgerFile();
+    const file = freshPlace(store);
     await runledger(["exec", "--ledger", file, "--", "echo", "s3cret-word"]);
     const { events, run } = await storyOf(file);
     expect(JSON.stringify(events)).not.toContain("s3cret-word");

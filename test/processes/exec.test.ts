@@ -2,12 +2,12 @@ import { spawn } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { stateOfGroup } from "../../src/cli/exec/process-group.js";
 import { openProcessTable } from "../../src/cli/exec/process-table.js";
 import { finish, mainFile, newFolder, newLedgerFile, start } from "../cli/command.js";
 import type { Finished, RunOptions } from "../cli/command.js";
+import { freshPlace, openShared, sharedStoreNames } from "../engine/fixture.js";
 import { expectInOrder, outputOf, recordsOf, storyOf, waitFor, waitForFile, writing } from "../cli/exec-fixture.js";
 
 const table = openProcessTable()!;
@@ -44,35 +44,39 @@ describe("a signal to exec", () => {
     expect(run).toMatchObject({ status: "failed", exit: { code: 5 }, attempts: 1 });
   });
 
-  test("that is SIGTERM ends the command, and leaves the run to whoever resumes it", async () => {
-    const [file, folder] = [newLedgerFile(), newFolder()];
-    const script = "trap 'echo saved; exit 0' TERM; echo x >> tries; while [ ! -e go ]; do sleep 0.02; done; echo done";
-    const child = exec(["--ledger", file, "--run", "r1", "--", "sh", "-c", script], { cwd: folder });
-    await waitForFile(join(folder, "tries"));
-    child.kill("SIGTERM");
-    const drained = await child.finished;
+  test.each(sharedStoreNames)(
+    "that is SIGTERM ends the command, and leaves the run to whoever resumes it, on %s",
+    async (store) => {
+      const [file, folder] = [freshPlace(store), newFolder()];
+      const script =
+        "trap 'echo saved; exit 0' TERM; echo x >> tries; while [ ! -e go ]; do sleep 0.02; done; echo done";
+      const child = exec(["--ledger", file, "--run", "r1", "--", "sh", "-c", script], { cwd: folder });
+      await waitForFile(join(folder, "tries"));
+      child.kill("SIGTERM");
+      const drained = await child.finished;
 
-    expect(drained).toMatchObject({ code: 143, stdout: "saved\n" });
-    expect(drained.stderr).toMatch(
-      /runledger: r1 left to be resumed \(command\.1 exit code 0\); \d lines?, \d+ bytes received, all/,
-    );
-    expect(await storyOf(file)).toMatchObject({
-      run: { status: "running", attempt: null, owner: null },
-      attempts: [{ status: "cancelled", reason: "drained", exit: { code: 0 } }],
-      captures: [{ status: "complete" }],
-      item: { status: "parked", reason: "drained" },
-    });
+      expect(drained).toMatchObject({ code: 143, stdout: "saved\n" });
+      expect(drained.stderr).toMatch(
+        /runledger: r1 left to be resumed \(command\.1 exit code 0\); \d lines?, \d+ bytes received, all/,
+      );
+      expect(await storyOf(file)).toMatchObject({
+        run: { status: "running", attempt: null, owner: null },
+        attempts: [{ status: "cancelled", reason: "drained", exit: { code: 0 } }],
+        captures: [{ status: "complete" }],
+        item: { status: "parked", reason: "drained" },
+      });
 
-    writeFileSync(join(folder, "go"), "");
-    const resumed = await exec(["--ledger", file, "--resume"], { cwd: "/" }).finished;
-    expect(resumed).toMatchObject({ code: 0, stdout: "done\n" });
-    expect(await storyOf(file)).toMatchObject({
-      run: { status: "completed", attempts: 2, resumes: 1 },
-      attempts: [{ status: "cancelled" }, { attemptId: "command.2", status: "completed", generation: 2 }],
-    });
-    expect(linesOf(join(folder, "tries"))).toHaveLength(2);
-    await expectInOrder(file);
-  });
+      writeFileSync(join(folder, "go"), "");
+      const resumed = await exec(["--ledger", file, "--resume"], { cwd: "/" }).finished;
+      expect(resumed).toMatchObject({ code: 0, stdout: "done\n" });
+      expect(await storyOf(file)).toMatchObject({
+        run: { status: "completed", attempts: 2, resumes: 1 },
+        attempts: [{ status: "cancelled" }, { attemptId: "command.2", status: "completed", generation: 2 }],
+      });
+      expect(linesOf(join(folder, "tries"))).toHaveLength(2);
+      await expectInOrder(file);
+    },
+  );
 
   test("that is SIGTERM, to all processes at once as when a machine is stopped, leaves the run too", async () => {
     const [file, folder] = [newLedgerFile(), newFolder()];
@@ -100,7 +104,17 @@ describe("a signal to exec", () => {
   });
 });
 
-describe("a start that is in flight", () => {
+/** Holds the write lock of a journal until it is let go of. */
+async function lock(place: string): Promise<() => Promise<void>> {
+  const store = await openShared(place);
+  const transaction = await store.begin();
+  return async () => {
+    await transaction.rollback();
+    await store.close();
+  };
+}
+
+describe.each(sharedStoreNames)("a start that is in flight, on %s,", (store) => {
   /** An `exec` whose command waits behind its gate, for the attempt cannot be written before it is let go of. */
   async function inFlight(file: string, ...args: readonly string[]) {
     const folder = newFolder();
@@ -117,11 +131,10 @@ describe("a start that is in flight", () => {
       env: { PATH: `${folder}:${process.env["PATH"]}` },
     });
     await waitForFile(join(folder, "here"));
-    const lock = new Database(file);
-    lock.exec("BEGIN IMMEDIATE");
+    const letGo = await lock(file);
     writeFileSync(join(folder, "go"), "");
     await waitFor(() => gateOf(child.pid) !== null);
-    return { child, ran: join(folder, "ran"), gate: gateOf(child.pid)!, letGo: () => void lock.close() };
+    return { child, ran: join(folder, "ran"), gate: gateOf(child.pid)!, letGo };
   }
 
   /** The gate of a process: its child that waits. */
@@ -140,12 +153,12 @@ describe("a start that is in flight", () => {
   }
 
   test("H-07 a drain that arrives meanwhile: the command is not run, and a later resume runs it once", async () => {
-    const file = newLedgerFile();
+    const file = freshPlace(store);
     const { child, ran, letGo } = await inFlight(file, "--run", "r1");
     await sleep(100);
     child.kill("SIGTERM");
     await sleep(100);
-    letGo();
+    await letGo();
 
     expect(await child.finished).toMatchObject({ code: 143, stdout: "" });
     expect(existsSync(ran)).toBe(false);
@@ -161,11 +174,11 @@ describe("a start that is in flight", () => {
   });
 
   test("of an exec that is killed meanwhile never runs the command", async () => {
-    const file = newLedgerFile();
+    const file = freshPlace(store);
     const { child, ran, gate, letGo } = await inFlight(file, "--lease", "300");
     child.kill("SIGKILL");
     await child.finished;
-    letGo();
+    await letGo();
 
     await waitFor(() => table.get(gate) === null || table.get(gate)!.dead);
     expect(existsSync(ran)).toBe(false);
@@ -175,14 +188,14 @@ describe("a start that is in flight", () => {
   });
 });
 
-describe("an exec that is killed", () => {
+describe.each(sharedStoreNames)("an exec that is killed, on %s,", (store) => {
   test("I13 leaves a run without an owner, and a resume ends what is left of the command and finishes it", async () => {
-    const [file, folder] = [newLedgerFile(), newFolder()];
+    const [file, folder] = [freshPlace(store), newFolder()];
     // It does not notice that nobody reads what it says.
     const script =
       "trap '' PIPE; echo $$ >> pids; echo up; while [ ! -e go ]; do sleep 0.02; done; echo done >> ends; echo end";
     const child = exec(["--ledger", file, "--run", "r1", "--lease", "1000", "--", "sh", "-c", script], { cwd: folder });
-    await waitFor(async () => existsSync(file) && (await storyOf(file).catch(() => null))?.captures[0]?.events === 1);
+    await waitFor(async () => (await storyOf(file).catch(() => null))?.captures[0]?.events === 1);
     child.kill("SIGKILL");
     await child.finished;
     const left = await storyOf(file);
@@ -214,7 +227,7 @@ describe("an exec that is killed", () => {
   });
 
   test("H-06 is not resumed with another command: the item is parked with the reason, the run stays as it was", async () => {
-    const [file, folder] = [newLedgerFile(), newFolder()];
+    const [file, folder] = [freshPlace(store), newFolder()];
     const child = exec(
       ["--ledger", file, "--run", "r1", "--lease", "1000", "--", "sh", "-c", "echo x >> ran; sleep 300"],
       {
@@ -245,45 +258,53 @@ describe("an exec that is killed", () => {
   });
 });
 
-test("an exec that stands still for longer than its lease is overtaken; when it wakes it is refused, on record, and ends with 75", async () => {
-  const [file, folder] = [newLedgerFile(), newFolder()];
-  const script = "echo $$ >> pids; trap 'exit 1' TERM; while [ ! -e go ]; do sleep 0.02; done; echo end";
-  const stalled = exec(["--ledger", file, "--run", "r1", "--lease", "1000", "--", "sh", "-c", script], { cwd: folder });
-  await waitFor(() => linesOf(join(folder, "pids")).length === 1);
-  stalled.kill("SIGSTOP");
-  await waitFor(async () => (await storyOf(file)).run.owner === null);
-  const second = exec(["--ledger", file, "--run", "r1", "--lease", "60000", "--resume"]);
-  await waitFor(() => linesOf(join(folder, "pids")).length === 2);
-  stalled.kill("SIGCONT");
+test.each(sharedStoreNames)(
+  "an exec that stands still for longer than its lease is overtaken; when it wakes it is refused, on record, and ends with 75, on %s",
+  async (store) => {
+    const [file, folder] = [freshPlace(store), newFolder()];
+    const script = "echo $$ >> pids; trap 'exit 1' TERM; while [ ! -e go ]; do sleep 0.02; done; echo end";
+    const stalled = exec(["--ledger", file, "--run", "r1", "--lease", "1000", "--", "sh", "-c", script], {
+      cwd: folder,
+    });
+    await waitFor(() => linesOf(join(folder, "pids")).length === 1);
+    stalled.kill("SIGSTOP");
+    await waitFor(async () => (await storyOf(file)).run.owner === null);
+    const second = exec(["--ledger", file, "--run", "r1", "--lease", "60000", "--resume"]);
+    await waitFor(() => linesOf(join(folder, "pids")).length === 2);
+    stalled.kill("SIGCONT");
 
-  const first = await stalled.finished;
-  expect(first.code).toBe(75);
-  expect(first.stderr).toMatch(/must be written under its live claim of generation 2, found a fence of generation 1/);
-  writeFileSync(join(folder, "go"), "");
-  expect(await second.finished).toMatchObject({ code: 0, stdout: "end\n" });
-  const { run, attempts, events } = await storyOf(file);
-  expect(run).toMatchObject({ status: "completed" });
-  expect(attempts).toMatchObject([{ status: "cancelled", reason: "abandoned" }, { status: "completed" }]);
-  expect(events.filter(({ type }) => type === "fence.refused").length).toBeGreaterThanOrEqual(1);
-  await expectInOrder(file);
-});
+    const first = await stalled.finished;
+    expect(first.code).toBe(75);
+    expect(first.stderr).toMatch(/must be written under its live claim of generation 2, found a fence of generation 1/);
+    writeFileSync(join(folder, "go"), "");
+    expect(await second.finished).toMatchObject({ code: 0, stdout: "end\n" });
+    const { run, attempts, events } = await storyOf(file);
+    expect(run).toMatchObject({ status: "completed" });
+    expect(attempts).toMatchObject([{ status: "cancelled", reason: "abandoned" }, { status: "completed" }]);
+    expect(events.filter(({ type }) => type === "fence.refused").length).toBeGreaterThanOrEqual(1);
+    await expectInOrder(file);
+  },
+);
 
-test("a run that somebody asks to be ended ends with its command, when its exec renews", async () => {
-  const [file, folder] = [newLedgerFile(), newFolder()];
-  const script = "echo up > up; trap 'echo bye; exit 9' TERM; while :; do sleep 0.02; done";
-  const child = exec(["--ledger", file, "--run", "r1", "--lease", "3000", "--", "sh", "-c", script], { cwd: folder });
-  await waitForFile(join(folder, "up"));
-  await writing(file, (ledger) => ledger.runs.requestCancel({ runId: "r1", reason: "no longer needed" }));
+test.each(sharedStoreNames)(
+  "a run that somebody asks to be ended ends with its command, when its exec renews, on %s",
+  async (store) => {
+    const [file, folder] = [freshPlace(store), newFolder()];
+    const script = "echo up > up; trap 'echo bye; exit 9' TERM; while :; do sleep 0.02; done";
+    const child = exec(["--ledger", file, "--run", "r1", "--lease", "3000", "--", "sh", "-c", script], { cwd: folder });
+    await waitForFile(join(folder, "up"));
+    await writing(file, (ledger) => ledger.runs.requestCancel({ runId: "r1", reason: "no longer needed" }));
 
-  expect(await child.finished).toMatchObject({ code: 9, stdout: "bye\n" });
-  expect(await storyOf(file)).toMatchObject({
-    run: { status: "cancelled", reason: "no longer needed" },
-    attempts: [{ status: "cancelled", reason: "no longer needed", exit: { code: 9 } }],
-    captures: [{ status: "complete" }],
-    item: { status: "done" },
-  });
-  await expectInOrder(file);
-});
+    expect(await child.finished).toMatchObject({ code: 9, stdout: "bye\n" });
+    expect(await storyOf(file)).toMatchObject({
+      run: { status: "cancelled", reason: "no longer needed" },
+      attempts: [{ status: "cancelled", reason: "no longer needed", exit: { code: 9 } }],
+      captures: [{ status: "complete" }],
+      item: { status: "done" },
+    });
+    await expectInOrder(file);
+  },
+);
 
 test("a terminal that takes nothing for a while holds up the command, and not the claim", async () => {
   const [file, folder] = [newLedgerFile(), newFolder()];
