@@ -28,6 +28,28 @@ export async function snapshotWithin(store: Store, timeoutMs: number): Promise<S
   }
 }
 
+/** Reads a snapshot for somebody who stays, and does it again while the store cannot be read just now, for at most `timeoutMs`: a
+ *  connection is lost when the snapshot is taken, or while it is read. */
+export async function readWithin<Value>(
+  store: Store,
+  timeoutMs: number,
+  read: (snapshot: StoreSnapshot) => Promise<Value>,
+): Promise<Value> {
+  const deadline = systemClock.monotonic() + timeoutMs;
+  for (;;) {
+    let snapshot: StoreSnapshot | null = null;
+    try {
+      snapshot = await store.snapshot();
+      return await read(snapshot);
+    } catch (error) {
+      if (!isPassing(error) || systemClock.monotonic() >= deadline) throw error;
+    } finally {
+      await snapshot?.release();
+    }
+    await pause(20);
+  }
+}
+
 /** Did the store say that the same may be tried again? */
 export function isBusy(error: unknown): boolean {
   return error instanceof LedgerError && error.code === "STORE_BUSY";

@@ -13,19 +13,22 @@ export async function writeOperational<Result>(
 ): Promise<Result> {
   const deadline = systemClock.monotonic() + timeoutMs;
   for (;;) {
-    const transaction = await beginWithin(store, Math.max(0, deadline - systemClock.monotonic()));
+    let transaction: StoreTransaction | null = null;
     try {
+      transaction = await beginWithin(store, Math.max(0, deadline - systemClock.monotonic()));
       const result = await write(transaction);
       await transaction.commit();
       // Whoever never appends has nobody else who would ask for it.
       await store.maintain();
       return result;
     } catch (error) {
-      await undo(transaction);
-      // What keeps it from starting afresh is told by the next `begin`.
-      await store.reset().catch(() => {});
+      if (transaction !== null) {
+        await undo(transaction);
+        // What keeps it from starting afresh is told by the next `begin`.
+        await store.reset().catch(() => {});
+      }
       if (!isPassing(error) || systemClock.monotonic() >= deadline) throw error;
-      await pause(5);
+      await pause(20);
     }
   }
 }

@@ -5,7 +5,7 @@ import { LedgerError } from "../kernel/errors.js";
 import { decodeStored } from "../journal/stored.js";
 import type { Store, StoredEntry } from "../journal/store.js";
 import type { Areas } from "./areas.js";
-import { snapshotWithin } from "./begin.js";
+import { readWithin } from "./begin.js";
 import type { EventFilter } from "./event-filter.js";
 import { showEvent } from "./shown-event.js";
 import type { LedgerEvent, SubscriptionBatch, UnknownEvents } from "./types.js";
@@ -92,22 +92,19 @@ export function breathe(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-async function readPage(
+function readPage(
   { store, busyTimeoutMs }: BatchSource,
   place: Place,
   entriesMax: number,
 ): Promise<{ readonly stored: readonly StoredEntry[]; readonly head: number }> {
-  const snapshot = await snapshotWithin(store, busyTimeoutMs);
-  try {
+  return readWithin(store, busyTimeoutMs, async (snapshot) => {
     const head = (await snapshot.head())?.seq ?? -1;
     if (head < place.position) throw rolledBack(place.position, head);
     const stored = head === place.position ? [] : await snapshot.entries(place.position + 1, entriesMax);
     if (stored.length === 0 && head > place.position)
       throw damaged(place.position + 1, "seq", `must be there, found nothing up to the head at #${head}`);
     return { stored, head };
-  } finally {
-    await snapshot.release();
-  }
+  });
 }
 
 function requireLink(place: Place, seq: number, prev: string): void {

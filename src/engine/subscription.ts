@@ -2,7 +2,7 @@
  *  Invariants: one step at a time, in the order of asking; nothing is read that was not asked for; whatever ends it first
  *  is what the reader is told, once; when it has ended nothing of it is left behind: no timer, no listener, no claim. */
 import { LedgerError } from "../kernel/errors.js";
-import { snapshotWithin } from "./begin.js";
+import { readWithin } from "./begin.js";
 import type { Consumer, ConsumerPlan } from "./consumer.js";
 import type { HeadWatch } from "./head-watch.js";
 import { breathe, readBatch } from "./subscription-batch.js";
@@ -141,14 +141,11 @@ export class PulledSubscription implements Subscription {
       this.consumer = this.source.consumer(consumer, (error) => this.end(error));
       return this.consumer.claim((reads) => placeBefore(from, reads));
     }
-    const snapshot = await snapshotWithin(this.source.store, this.source.busyTimeoutMs);
-    try {
+    return readWithin(this.source.store, this.source.busyTimeoutMs, async (snapshot) => {
       const place = await placeBefore(from, snapshot);
       if (place instanceof LedgerError) throw place;
       return place;
-    } finally {
-      await snapshot.release();
-    }
+    });
   }
 
   /** Asking for more says that what was handed out is done with. What was empty is kept with what is read next. */

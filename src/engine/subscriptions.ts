@@ -4,7 +4,7 @@ import { LedgerError } from "../kernel/errors.js";
 import { parseName } from "../kernel/names.js";
 import { AbortWatch } from "./abort-watch.js";
 import type { Areas } from "./areas.js";
-import { snapshotWithin } from "./begin.js";
+import { readWithin } from "./begin.js";
 import { closed } from "./closed.js";
 import { Consumer, forgetConsumer } from "./consumer.js";
 import type { ConsumerSource } from "./consumer.js";
@@ -97,16 +97,11 @@ export class Subscriptions {
 }
 
 /** The position of the last entry. */
-export async function readHeadPosition({
+export function readHeadPosition({
   store,
   busyTimeoutMs,
 }: Pick<SubscriptionsOptions, "store" | "busyTimeoutMs">): Promise<number> {
-  const snapshot = await snapshotWithin(store, busyTimeoutMs);
-  try {
-    return (await snapshot.head())?.seq ?? -1;
-  } finally {
-    await snapshot.release();
-  }
+  return readWithin(store, busyTimeoutMs, async (snapshot) => (await snapshot.head())?.seq ?? -1);
 }
 
 function aborted(signal: AbortSignal): LedgerError {
