@@ -1,1 +1,0 @@
-import { openLedger } from "./dist/src/index.js";
