@@ -2,12 +2,16 @@ import { systemClock } from "../kernel/clock.js";
 import { LedgerError } from "../kernel/errors.js";
 import type { Store, StoreSnapshot, StoreTransaction } from "../journal/store.js";
 
-/** Takes the write lock, asking again while the store is busy, for at most `timeoutMs`. */
-export async function beginWithin(store: Store, timeoutMs: number): Promise<StoreTransaction> {
+/** Takes the write lock, with what the heads of these streams are, asking again while the store is busy, for at most `timeoutMs`. */
+export async function beginWithin(
+  store: Store,
+  timeoutMs: number,
+  streams: readonly string[] = [],
+): Promise<StoreTransaction> {
   const deadline = systemClock.monotonic() + timeoutMs;
   for (;;) {
     try {
-      return await store.begin();
+      return await store.begin(streams);
     } catch (error) {
       if (!isBusy(error) || systemClock.monotonic() >= deadline) throw error;
       await pause(5);

@@ -122,6 +122,13 @@ export class Remembered {
     }
   }
 
+  /** Streams that these touch and of which nothing is known, where asking for them is a round trip. */
+  unknownStreams(queued: readonly Queued[]): readonly string[] {
+    if (!this.options.store.remote) return [];
+    const touched = new Set([journalStream, ...queued.flatMap((each) => each.touched)]);
+    return [...touched].filter((stream) => !this.streamHeads.has([stream]));
+  }
+
   adopt(batch: Batch): void {
     batch.documents.adopt();
     if (batch.entries.length === 0) return;

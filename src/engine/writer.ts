@@ -79,7 +79,8 @@ export class Writer {
     await this.remembered.readAhead(this.queue.upcoming());
     let transaction: StoreTransaction;
     try {
-      transaction = await beginWithin(this.options.store, this.options.busyTimeoutMs);
+      const { store, busyTimeoutMs } = this.options;
+      transaction = await beginWithin(store, busyTimeoutMs, this.remembered.unknownStreams(this.queue.upcoming()));
     } catch (error) {
       for (const queued of this.queue.takeBatch()) queued.reject(error);
       return;

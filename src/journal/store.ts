@@ -177,10 +177,11 @@ export interface Store {
   /** Is each read a round trip to another machine? Then many keys are read at once, before the lock is asked for, and `begin` has
    *  head and folded mark come with the lock. */
   readonly remote: boolean;
-  /** Takes the write lock, waiting for it at most the busy timeout without blocking the event loop.
+  /** Takes the write lock, waiting for it at most the busy timeout without blocking the event loop. Heads of `streams` will be
+   *  asked for: where that is a round trip, they come with the lock.
    *  Errors of `begin`, `append` and `commit` carry what the engine must know in their code: `STORE_BUSY` (lock not had, or
    *  a serialisation failure: decide again), `STORE_UNAVAILABLE` (no answer to be had now), anything else (failed for good). */
-  begin(): Promise<StoreTransaction>;
+  begin(streams?: readonly string[]): Promise<StoreTransaction>;
   snapshot(): Promise<StoreSnapshot>;
   /** Drops connections and caches after a commit that gave no answer; the next `begin` starts afresh. */
   reset(): Promise<void>;

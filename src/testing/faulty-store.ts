@@ -111,8 +111,8 @@ class Life {
       },
     };
     const guarded = this.guard(this.store, {
-      begin: async () => {
-        const transaction = await this.store.begin();
+      begin: async (streams) => {
+        const transaction = await this.store.begin(streams);
         await this.keepOpen(transaction, () => transaction.rollback());
         return this.guard(transaction, {}, transaction);
       },

@@ -68,7 +68,7 @@ test("the connection that writes goes when nothing was written for a while, and 
   const writer = new Writer(options, null);
   onCleanup(() => writer.close());
   for (let round = 0; round < 2; round++) {
-    const transaction = await writer.begin();
+    const transaction = await writer.begin([]);
     await expect.poll(count).toBe(1);
     await new Promise((resolve) => setTimeout(resolve, 2 * idleMs));
     expect((await transaction.head())?.seq).toBe(0);

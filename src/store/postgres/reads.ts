@@ -199,8 +199,7 @@ export class PostgresReads implements StoreReads {
   }
 
   protected async streamRows(names: readonly string[]): Promise<ReadonlyMap<string, StreamRow>> {
-    const rows = await this.read<[string, number, number, number]>("streams", [names]);
-    return new Map(rows.map(([name, id, rev, seq]) => [name, { id, rev, seq }]));
+    return toStreams(await this.read<StreamColumns>("streams", [names]));
   }
 
   /** The positions of the `count` last entries of a stream that ends at `seq`, ascending. */
@@ -280,6 +279,12 @@ export type GroundColumns = readonly [
   isFolded: number | null,
   ...folded: FoldedColumns,
 ];
+
+export type StreamColumns = readonly [name: string, id: number, rev: number, seq: number];
+
+export function toStreams(rows: readonly StreamColumns[]): ReadonlyMap<string, StreamRow> {
+  return new Map(rows.map(([name, id, rev, seq]) => [name, { id, rev, seq }]));
+}
 
 export function toGround([
   seq,

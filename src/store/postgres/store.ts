@@ -102,13 +102,13 @@ class PostgresStore implements Store {
     await (await this.pool.take()).release();
   }
 
-  async begin(): Promise<StoreTransaction> {
+  async begin(streams: readonly string[] = []): Promise<StoreTransaction> {
     this.check();
     if (this.writer === null)
       throw new LedgerError("READ_ONLY", `${this.location} was opened for reading only`, {
         details: { location: this.location },
       });
-    return this.writer.begin();
+    return this.writer.begin(streams);
   }
 
   async snapshot(): Promise<StoreSnapshot> {

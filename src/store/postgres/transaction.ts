@@ -26,7 +26,7 @@ import { writes } from "./documents.js";
 import type { Ask } from "./documents.js";
 import { sqlState, storeError } from "./errors.js";
 import { PostgresReads } from "./reads.js";
-import type { Ground, Journal } from "./reads.js";
+import type { Ground, Journal, StreamRow } from "./reads.js";
 import { documentTable, retiredPrefix } from "./schema.js";
 import type { StatementName } from "./statements.js";
 
@@ -93,6 +93,13 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
       const stream = this.host.cache.get(name);
       return stream === undefined || stream.rev === 0 ? null : { rev: stream.rev, seq: stream.seq };
     });
+  }
+
+  /** Takes over what was read of streams under the lock. */
+  learn(asked: readonly string[], found: ReadonlyMap<string, StreamRow>): void {
+    for (const name of asked) if (!found.has(name)) this.absent.add(name);
+    for (const [name, { id, rev, seq }] of found)
+      this.host.cache.set(name, { id, stored: true, rev, seq, pages: Math.floor(rev / revisionsPerPage), tail: null });
   }
 
   async append(
@@ -301,10 +308,7 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
     const { cache } = this.host;
     const asked = [...new Set(names)].filter((name) => cache.get(name) === undefined && !this.absent.has(name));
     if (asked.length === 0) return;
-    const found = await this.streamRows(asked);
-    for (const name of asked) if (!found.has(name)) this.absent.add(name);
-    for (const [name, { id, rev, seq }] of found)
-      cache.set(name, { id, stored: true, rev, seq, pages: Math.floor(rev / revisionsPerPage), tail: null });
+    this.learn(asked, await this.streamRows(asked));
   }
 
   /** Learns the numbers of all types, and gives one to each that is new. */

@@ -10,9 +10,9 @@ import { Connection } from "./connection.js";
 import type { ConnectionOptions } from "./connection.js";
 import { storeError } from "./errors.js";
 import { channelOf } from "./listen.js";
-import { toGround } from "./reads.js";
+import { toGround, toStreams } from "./reads.js";
 import { mayVacuum } from "./rights.js";
-import type { Ground, GroundColumns, Journal } from "./reads.js";
+import type { Ground, GroundColumns, Journal, StreamColumns, StreamRow } from "./reads.js";
 import { qualified, retiredPrefix } from "./schema.js";
 import { idleMsDefault } from "./snapshots.js";
 import { PostgresTransaction } from "./transaction.js";
@@ -28,6 +28,15 @@ export interface WriterOptions {
   readonly idleMs?: number;
 }
 
+/** Whoever waits hears of the last commit of so many ms: more often it would only cost. */
+const announceMsMin = 10;
+
+/** What came with the lock. */
+interface Locked {
+  readonly ground: Ground;
+  readonly found: ReadonlyMap<string, StreamRow>;
+}
+
 export class Writer {
   private readonly options: WriterOptions;
   private readonly lock = new FairLock();
@@ -38,6 +47,8 @@ export class Writer {
   private dropDueAt = 0;
   /** The last position that was committed here and not announced yet. */
   private unannounced: number | null = null;
+  private announcedAt = Number.NEGATIVE_INFINITY;
+  private announcing: NodeJS.Timeout | null = null;
   private readonly idleMs: number;
   private usedAt = performance.now();
   private resting: NodeJS.Timeout | null = null;
@@ -51,17 +62,19 @@ export class Writer {
   }
 
   /** Takes the lock, waiting in turn for this process and at most the busy timeout for others. */
-  async begin(): Promise<PostgresTransaction> {
+  async begin(streams: readonly string[]): Promise<PostgresTransaction> {
     const { journal, faults } = this.options;
     const release = await this.lock.acquire();
     try {
       this.checkOpen();
       const connection = await this.connected();
       faults?.("begin", "before");
-      const ground = await this.lockHead(connection);
+      const asked = streams.filter((name) => this.cache.get(name) === undefined);
+      const { ground, found } = await this.lockHead(connection, asked);
       this.checkOpen();
       faults?.("begin", "after");
       this.transaction = this.start(connection, ground, release);
+      this.transaction.learn(asked, found);
       return this.transaction;
     } catch (cause) {
       await this.undo();
@@ -103,12 +116,22 @@ export class Writer {
     }
   }
 
-  /** Tells those who listen how far the journal goes, if it went on here. It is sent and not waited for: what comes next on the
-   *  connection comes behind it. */
+  /** Tells those who listen how far the journal goes, if it went on here, once in a while. It is sent and not waited for: what
+   *  comes next on the connection comes behind it. */
   announce(): void {
     const { connection, unannounced } = this;
-    if (unannounced === null || connection === null || connection.broken) return;
+    if (unannounced === null || connection === null || connection.broken || this.transaction !== null) return;
+    const waitMs = this.announcedAt + announceMsMin - performance.now();
+    if (waitMs > 0) {
+      const again = (): void => {
+        this.announcing = null;
+        this.announce();
+      };
+      this.announcing ??= setTimeout(again, waitMs).unref();
+      return;
+    }
     this.unannounced = null;
+    this.announcedAt = performance.now();
     const { schema, statements } = this.options.journal;
     // Who does not hear of it asks for the head.
     connection.run(statements.announce, [channelOf(schema), String(unannounced)]).catch(() => {});
@@ -157,22 +180,23 @@ export class Writer {
   }
 
   /** All of it goes out at once; what is read is read behind the lock. */
-  private async lockHead(connection: Connection): Promise<Ground> {
-    const { lock, ground } = this.options.journal.statements;
+  private async lockHead(connection: Connection, asked: readonly string[]): Promise<Locked> {
+    const { lock, ground, streams } = this.options.journal.statements;
     const answers = [
       connection.command("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
       connection.rows(lock),
       connection.rows<GroundColumns>(ground),
+      asked.length === 0 ? Promise.resolve([]) : connection.rows<StreamColumns>(streams, [asked]),
     ] as const;
     for (const answer of answers) answer.catch(() => {}); // the first one that fails is told
-    const [, locked, [row]] = [await answers[0], await answers[1], await answers[2]];
+    const [, locked, [row], found] = [await answers[0], await answers[1], await answers[2], await answers[3]];
     if (locked.length !== 1 || row === undefined)
       throw new LedgerError("STORE_DAMAGED", `${this.options.journal.shown} must have one head row, found none`, {
         hint: "run verify",
       });
-    const found = toGround(row);
-    this.options.clock.hear(found.now);
-    return found;
+    const read = toGround(row);
+    this.options.clock.hear(read.now);
+    return { ground: read, found: toStreams(found) };
   }
 
   private start(connection: Connection, ground: Ground, release: () => void): PostgresTransaction {
