@@ -63,7 +63,9 @@ async function countOf(ledger: Ledger, type: string): Promise<ReadonlyMap<string
 
 for (const [how, end] of Object.entries(ends)) {
   test(`workers and callers go on behind a server ${how}, and lose nothing`, async () => {
-    const server = await startServer({ flags: ["-c", "max_connections=100"] });
+    // A server that acknowledges by default what is in its memory: the ledger must ask for more.
+    const flags = ["max_connections=100", "synchronous_commit=off", "wal_writer_delay=10s"];
+    const server = await startServer({ flags: flags.flatMap((flag) => ["-c", flag]) });
     onCleanup(() => server.stop());
     const url = withJournal(server.url, "restarted");
     const ledgers = [await open(url), await open(url)];
