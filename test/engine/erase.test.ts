@@ -216,7 +216,7 @@ describeStores("erasing", (openOne, openStoreOf) => {
 
     const plan = await ledger.erase([text.$content], { ...options, dryRun: true });
 
-    expect(await ledger.status()).toEqual(before);
+    expect({ ...(await ledger.status()), now: before.now }).toEqual(before);
     expect((await ledger.content(text)).text()).toBe("to be forgotten");
     expect(Object.keys(plan)).toEqual(["reason", "contents", "salts", "elsewhere"]);
     expect(plan.elsewhere.length).toBeGreaterThan(3);
