@@ -32,6 +32,14 @@ const faults: readonly Fault[] = [
     await sleep(chance() < 0.2 ? busyTimeoutMs * 1.5 : 100 * chance());
     proxy.restore();
   },
+  // A commit whose answer is lost with the database.
+  async (proxy, chance) => {
+    const moment = moments[Math.floor(chance() * moments.length)]!;
+    const struck = proxy.cutWhen({ query: /^COMMIT/i, moment }).then(() => proxy.fail());
+    await Promise.race([struck, sleep(200)]);
+    if (proxy.failing) await sleep(busyTimeoutMs * 1.5 * chance());
+    proxy.restore();
+  },
   async (proxy, chance) => {
     proxy.hush();
     await sleep(100 * chance());

@@ -93,6 +93,11 @@ export class Proxy {
     this.cutAll();
   }
 
+  /** Is it in such an outage? */
+  get failing(): boolean {
+    return this.refusing;
+  }
+
   /** Keeps all bytes back from now on, and tells nobody, until `restore`. */
   hush(): void {
     this.silent = true;
