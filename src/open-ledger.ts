@@ -72,12 +72,13 @@ export async function openLedger(location: string | Store, options: LedgerOption
       throw invalid("options.create", "true or false beside expectAtLeast, which says that there is a journal", "new");
     if (ownsStore) await refuseExisting(location, options, busyTimeoutMs);
   }
+  const hasClock = ownsStore ? isPostgresAddress(location) : location.clock !== null;
+  if (hasClock && options.clock !== undefined && options.testing === undefined)
+    throw invalid("options.clock", "none, for the store has one (tests give `testing` beside it)", options.clock);
   // Where a journal must be, none is made.
   const create = expectAtLeast !== null && expectAtLeast.size > 0 ? false : (options.create ?? true);
   const store = ownsStore ? await openStore(location, { ...options, create }, busyTimeoutMs, onEvent) : location;
   try {
-    if (store.clock !== null && options.clock !== undefined && options.testing === undefined)
-      throw invalid("options.clock", "none, for the store has one (tests give `testing` beside it)", options.clock);
     const engine = await Engine.start({
       store,
       ownsStore,

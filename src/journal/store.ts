@@ -147,7 +147,7 @@ export interface StoreTransaction extends StoreReads, DocumentWrites {
 
 /** What an operator should know of a store. @public */
 export interface StoreHealth {
-  /** Which adapter: `memory`, `sqlite`. */
+  /** Which adapter: `memory`, `sqlite`, `postgres`. */
   readonly kind: string;
   /** What an acknowledged append survives: `power loss` or `nothing`. */
   readonly durability: "power loss" | "nothing";

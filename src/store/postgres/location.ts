@@ -37,7 +37,6 @@ export function isPostgresAddress(location: string): boolean {
 export function parsePostgresLocation(value: unknown): PostgresLocation {
   if (typeof value !== "string" || !isPostgresAddress(value))
     throw refused("an address such as postgres://user@host/database?journal=name", "something else");
-  // oxlint-disable-next-line no-control-regex -- they are what is looked for
   if (/[\s\u0000-\u001f\u007f]/.test(value) || !value.isWellFormed())
     throw refused("an address without white space and control characters", "some");
   const url = parse(value);
