@@ -19,6 +19,15 @@ describe("the sources", () => {
     expect(findings.map(show)).toEqual([]);
   });
 
+  test("name no store where all stores are meant, but in what they say to people", () => {
+    const naming = /\b(sqlite|postgres(ql)?)\b|\bstore\.kind\b/i;
+    for (const [file, text] of sources) {
+      if (!/^(projections|src\/(kernel|journal|engine|commands|api))\//.test(file)) continue;
+      const code = text.replaceAll(/\/\*[^]*?\*\/|\/\/.*/g, "");
+      expect(naming.exec(code)?.[0], file).toBeUndefined();
+    }
+  });
+
   test("are as long as the list of long files says", () => {
     for (const [file, reason] of Object.entries(longFiles)) {
       expect(sources.get(file)?.split("\n").length ?? 0, `${file} no longer needs its place`).toBeGreaterThan(linesMax);

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { accept, defineCommand, defineEvents } from "../../src/index.js";
 import type { Ledger } from "../../src/index.js";
 import { onCleanup, open } from "../engine/fixture.js";
-import { expectSound, journalUrl, refusal, schemaOf, withJournal } from "./place.js";
+import { ask, expectSound, journalUrl, refusal, schemaOf, serverUrl, withJournal } from "./place.js";
 import { startServer } from "./server.js";
 
 /** The codes of what may be over in a moment. */
@@ -61,12 +61,18 @@ test("a server that takes no more connections is told of, and all goes on when i
 });
 
 test("more snapshots at once than a ledger has connections wait for one another", async () => {
-  const ledger = await open(journalUrl());
+  const url = new URL(journalUrl());
+  const name = schemaOf(url.href);
+  url.searchParams.set("application_name", name);
+  const ledger = await open(url.href);
   await note(ledger, 0);
   const readers = Array.from({ length: 30 }, () => ledger.read()[Symbol.asyncIterator]());
   await Promise.all(readers.map((reader) => reader.next()));
   const all = await Promise.all(Array.from({ length: 30 }, () => numbers(ledger)));
+  const backends = await ask(serverUrl(), "SELECT 1 FROM pg_stat_activity WHERE application_name = $1", [name]);
   expect(all.every((each) => each.length === 1)).toBe(true);
+  // Eight that read and one that writes.
+  expect(backends.length).toBeLessThanOrEqual(9);
   for (const reader of readers) await reader.return?.();
   await expectSound(ledger);
 });
