@@ -33,6 +33,10 @@ const settings: readonly (readonly [name: string, value: string])[] = [
   ["plan_cache_mode", "force_generic_plan"],
   ["enable_seqscan", "off"],
   ["jit", "off"],
+  // Lists of nothing are sent as text, and NULL in them is no word.
+  ["array_nulls", "on"],
+  // What the catalogues put into words is compared.
+  ["quote_all_identifiers", "off"],
 ];
 
 /** Numbers of 64 bits come as text. What a number cannot hold stays a bigint, which nobody takes for a number. */
@@ -211,6 +215,9 @@ function setUp(timeoutMs: number, role: "reads" | "writes"): readonly string[] {
   );
   const idle = "idle_in_transaction_session_timeout";
   return [
+    // First of all: who may create in a schema that the role looks through, as everybody may in `public` up to PostgreSQL 14,
+    // would give our statements functions and operators that fit better, and run them with the rights of this role.
+    "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)",
     `SELECT set_config(w.name, w.value, false) FROM (VALUES ${wanted.join(", ")}) w (name, value) JOIN pg_catalog.pg_settings s ON s.name = w.name`,
     // Who gives a host less time, in the address or for the role, has the last word; more than ours nobody gets.
     `SELECT set_config(name, '${stallMsMax}ms', false) FROM pg_catalog.pg_settings WHERE '${role}' = 'writes' AND name = '${idle}' AND (setting = '0' OR setting::bigint > ${stallMsMax})`,

@@ -59,7 +59,13 @@ const byTable = [
   "SET LOCAL enable_indexonlyscan = off",
   "SET LOCAL enable_bitmapscan = off",
 ];
-const byIndex = ["SET LOCAL enable_seqscan = off", "SET LOCAL enable_bitmapscan = off", "SET LOCAL enable_sort = off"];
+const byIndex = [
+  "SET LOCAL enable_indexscan = on",
+  "SET LOCAL enable_indexonlyscan = on",
+  "SET LOCAL enable_seqscan = off",
+  "SET LOCAL enable_bitmapscan = off",
+  "SET LOCAL enable_sort = off",
+];
 
 /** Each page of a table is read, and each of its indexes must know as many rows as there are. */
 async function rowProblems(session: RawSession, schema: string, table: TableShape): Promise<RawProblem[]> {
