@@ -48,7 +48,8 @@ test.each([
   const again = await open(
     url.replace(/\/\/.*@/, `//${new URL(serverUrl()).username}:${new URL(serverUrl()).password}@`),
   );
-  expect((await again.runs.list()).runs.map(({ title }) => title).sort()).toEqual(["NULL", `{"\\'}`, "ü𝄞"].sort());
+  const listed = (await again.runs.list()).runs.map(({ title }) => title);
+  expect(new Set(listed)).toEqual(new Set(["NULL", `{"\\'}`, "ü𝄞"]));
   await expectSound(again);
   await again.close();
 });
