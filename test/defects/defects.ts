@@ -234,7 +234,7 @@ const ofTheEngine: readonly Omit<Defect, "id">[] = [
   {
     says: "the second command of a batch does not find what the first one did",
     file: "src/engine/projector/table-batch.js",
-    find: "const moves = this.ranges.has(table) ? this.moveInRanges(table, key, held.document) : null;",
+    find: "const moves = this.reads.ranges.has(table) ? this.moveInRanges(table, key, held.document) : null;",
     put: "const moves = null;",
     killedBy: "commands: a batch leaves the same bytes and answers as its commands one by one",
   },
@@ -255,8 +255,8 @@ const ofTheEngine: readonly Omit<Defect, "id">[] = [
   {
     says: "the second command of a batch reads what was there before the first",
     file: "src/engine/projector/table-batch.js",
-    find: "return this.changed.get(table, key) ?? this.read.get(table, key) ?? this.start.cache.get(table, key);",
-    put: "return this.read.get(table, key) ?? this.start.cache.get(table, key) ?? this.changed.get(table, key);",
+    find: "return this.changed.get(table, key) ?? this.reads.get(table, key);",
+    put: "return this.reads.get(table, key) ?? this.changed.get(table, key);",
     killedBy: "simulation: receipts",
   },
   {
@@ -332,8 +332,8 @@ const ofTheEngine: readonly Omit<Defect, "id">[] = [
   {
     says: "decided again, a command mints other ids and salts",
     file: "src/engine/queued-commands.js",
-    find: "const mint = new Mint(this.call.seed, index);",
-    put: "const mint = new Mint(Buffer.from(String(process.hrtime.bigint())), index);",
+    find: "const mint = new Mint(this.call.seed, index);\n        const reading",
+    put: "const mint = new Mint(Buffer.from(String(process.hrtime.bigint())), index);\n        const reading",
     killedBy: "commands: decided again after a conflict it leaves the same bytes and answers",
   },
   {
@@ -387,7 +387,7 @@ const ofTheEngine: readonly Omit<Defect, "id">[] = [
   },
   {
     says: "the time of what another process wrote is not looked at",
-    file: "src/engine/writer.js",
+    file: "src/engine/remembered.js",
     find: "if (head.id !== this.timeOf) {",
     put: "if (this.timeOf === null) {",
     killedBy: "simulation: time",
