@@ -6,8 +6,17 @@ import { systemClock } from "../../src/kernel/clock.js";
 import { openPostgresStore } from "../../src/postgres.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
 import { onCleanup, open } from "../engine/fixture.js";
+import { startChild } from "../processes/child.js";
 import { sql } from "./journal.js";
 import { journalUrl, refusal, schemaOf } from "./place.js";
+
+const hourMs = 3_600_000;
+
+/** Whole ms since the epoch, by the database's clock. */
+async function databaseNow(): Promise<number> {
+  const [row] = await sql("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now");
+  return row!["now"] as number;
+}
 
 const schemasOf = (url: string): Promise<unknown[]> =>
   sql("SELECT nspname FROM pg_namespace WHERE nspname = $1", [schemaOf(url)]);
@@ -39,11 +48,6 @@ test("between two answers time goes on from what the database said, and never fa
   const store = await openPostgresStore(url);
   onCleanup(() => store.close());
   await open(store);
-  const databaseNow = async (): Promise<number> => {
-    const [row] = await sql("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now");
-    return row!["now"] as number;
-  };
-
   const [said, before] = [store.clock!.now(), await databaseNow()];
   await expect.poll(databaseNow).toBeGreaterThan(before + 200);
   const after = store.clock!.now();
@@ -53,4 +57,23 @@ test("between two answers time goes on from what the database said, and never fa
   const read = await store.snapshot();
   await read.release();
   expect(store.clock!.now()).toBeGreaterThan(before + 150);
+});
+
+test("hosts whose clocks are wrong by hours write times of the database, in the order in which they wrote", async () => {
+  const url = journalUrl();
+  const began = await databaseNow();
+  for (const skewMs of [-7 * hourMs, 0, 40 * 24 * hourMs, -hourMs]) {
+    const args = [url, `host ${skewMs}`, "3", "thing/1"];
+    const { code, stderr } = await startChild("appender.mjs", args, undefined, { skewMs }).finished;
+    expect([code, stderr]).toEqual([0, ""]);
+  }
+  const ended = await databaseNow();
+
+  const ledger = await open(url);
+  const times = (await ledger.read().toArray()).map(({ at }) => at);
+  expect(times.length).toBe(13);
+  expect(times).toEqual([...times].sort((one, other) => one - other));
+  expect(times[0]).toBeGreaterThanOrEqual(began);
+  // Engine time may run ahead of a clock by what it takes for jitter.
+  expect(times.at(-1)).toBeLessThanOrEqual(ended + 1_000);
 });
