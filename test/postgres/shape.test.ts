@@ -167,6 +167,31 @@ const shapeAttacks: readonly (readonly [name: string, attack: string, where: str
     "CREATE FUNCTION $s.more() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'; CREATE TRIGGER more BEFORE INSERT ON $s.entries FOR EACH ROW EXECUTE FUNCTION $s.more()",
     "more",
   ],
+  [
+    "a trigger of a name of ours, on another table",
+    "CREATE TRIGGER entries_append_only BEFORE UPDATE ON $s.streams EXECUTE FUNCTION $s.entries_append_only(); DROP TRIGGER entries_append_only ON $s.entries; CREATE TRIGGER entries_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON $s.entries EXECUTE FUNCTION $s.entries_append_only()",
+    "entries_append_only",
+  ],
+  [
+    "a check of a name of ours, on another table",
+    "ALTER TABLE $s.streams ADD CONSTRAINT nodes_hash_check CHECK (id < 3)",
+    "nodes_hash_check",
+  ],
+  [
+    "a function of a name of ours",
+    "CREATE FUNCTION $s.entries_append_only(int) RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    "entries_append_only of 1 arguments",
+  ],
+  [
+    "an index in another order",
+    'DROP INDEX $s.streams_name; CREATE UNIQUE INDEX streams_name ON $s.streams (name COLLATE "default")',
+    "streams_name",
+  ],
+  [
+    "an index of other operators",
+    "DROP INDEX $s.streams_name; CREATE UNIQUE INDEX streams_name ON $s.streams (name text_pattern_ops)",
+    "streams_name",
+  ],
   ["a rule", "CREATE RULE nothing AS ON INSERT TO $s.entries DO INSTEAD NOTHING", "entries"],
   ["policies that hide rows", "ALTER TABLE $s.entries ENABLE ROW LEVEL SECURITY", "entries"],
   ["a child with more rows", "CREATE TABLE $s.child () INHERITS ($s.entries)", "child"],

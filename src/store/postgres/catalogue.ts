@@ -1,7 +1,7 @@
 /** What stands in a schema, as the system's catalogues say, line by line, and what must stand there.
  *  Invariant: whatever changes what a statement of ours reads or writes shows in a line: another type or collation, a lost
  *  NOT NULL or key, a view or a rule in place of a table, policies that hide rows, a child table that adds some, a guard that
- *  is switched off. Owners, grants, comments, statistics and storage parameters are the operator's. */
+ *  is switched off, also where it has the name of one that is ours elsewhere. Owners, grants, comments, statistics and storage parameters are the operator's. */
 import type { Guard, TableShape } from "./schema.js";
 
 /** One object: how it is called in messages, and what it is. */
@@ -46,6 +46,8 @@ SELECT 'index', n.relname::text, concat(
    LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.number AND k.number > 0), ')',
   ' where ' || pg_catalog.pg_get_expr(x.indpred, x.indrelid),
   CASE WHEN m.amname <> 'btree' THEN ' by ' || m.amname END,
+  CASE WHEN EXISTS (SELECT FROM unnest(x.indcollation::oid[]) k WHERE k NOT IN (0, 950)) THEN ' of another collation' END,
+  CASE WHEN EXISTS (SELECT FROM unnest(x.indclass::oid[]) k JOIN pg_catalog.pg_opclass o ON o.oid = k WHERE NOT o.opcdefault) THEN ' of other operators' END,
   CASE WHEN NOT (x.indisvalid AND x.indisready AND x.indislive) THEN ' that is not whole' END,
   CASE WHEN NOT x.indimmediate THEN ' that is looked at late' END), r.relname::text
 FROM relations r JOIN pg_catalog.pg_index x ON x.indrelid = r.oid JOIN pg_catalog.pg_class n ON n.oid = x.indexrelid
@@ -56,7 +58,7 @@ SELECT 'constraint', c.conname::text, concat(
   ' of ', r.relname, CASE WHEN NOT c.convalidated THEN ' that was not checked' END), r.relname::text
 FROM relations r JOIN pg_catalog.pg_constraint c ON c.conrelid = r.oid WHERE c.contype IN ('c', 'f', 'x')
 UNION ALL
-SELECT 'function', p.proname::text, concat(l.lanname, ' ', p.prosrc, CASE WHEN p.prosecdef THEN ' as its owner' END,
+SELECT 'function', concat(p.proname, CASE WHEN p.pronargs > 0 THEN ' of ' || p.pronargs || ' arguments' END), concat(l.lanname, ' ', p.prosrc, CASE WHEN p.prosecdef THEN ' as its owner' END,
   ' with ' || array_to_string(p.proconfig, ', ')), ''
 FROM procedures p JOIN pg_catalog.pg_language l ON l.oid = p.prolang
 UNION ALL
