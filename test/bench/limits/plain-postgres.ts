@@ -4,8 +4,10 @@ import pg from "pg";
 import type { NewEvent } from "../../../src/index.js";
 
 export interface PlainPostgres {
-  /** One row, one transaction. */
+  /** One row, as a statement that is a transaction by itself: nothing was read for it. */
   insert(): Promise<unknown>;
+  /** One row, in a transaction that is begun and committed, as whoever looks at something first must. */
+  transaction(): Promise<void>;
   /** One event of the per-call store: its row, and the run's state rewritten. */
   append(run: string, event: NewEvent): Promise<unknown>;
   close(): Promise<void>;
@@ -34,8 +36,19 @@ export async function openPlainPostgres(url: string, connections: number): Promi
   pool.on("error", () => {}); // of connections that are ending while the server does
   await pool.query(tables);
   let rev = 0;
+  const values = (): unknown[] => [id, rev % 64, ++rev, null, 1, 1_700_000_000_000, 0, entry];
   return {
-    insert: () => pool.query(insertEntry, [id, rev % 64, ++rev, null, 1, 1_700_000_000_000, 0, entry]),
+    insert: () => pool.query(insertEntry, values()),
+    async transaction() {
+      const client = await pool.connect();
+      try {
+        await client.query("BEGIN");
+        await client.query(insertEntry, values());
+        await client.query("COMMIT");
+      } finally {
+        client.release();
+      }
+    },
     async append(run, event) {
       const client = await pool.connect();
       try {
