@@ -240,6 +240,34 @@ export function describeStore(name: string, open: () => Promise<StoreFixture>, {
       },
     );
 
+    withStore(
+      "of two openings of the journal one writes at a time, and the next one sees what it wrote",
+      async (store, { reopen }) => {
+        if (reopen === undefined) return;
+        const other = await reopen();
+        const first = await begin(store);
+        await append(first, { streams: ["a/1"] });
+        let hasBegun = false;
+        const second = begin(other).then((transaction) => {
+          hasBegun = true;
+          return transaction;
+        });
+        // Whoever need not wait has begun long before so much was read.
+        for (let round = 0; round < 20; round++) assert.equal(await read(other, (reads) => reads.head()), null);
+        assert.equal(hasBegun, false);
+
+        await first.commit();
+        const transaction = await second;
+
+        assert.equal((await transaction.head())?.seq, 0);
+        assert.deepEqual(await transaction.streamHeads(["a/1"]), [{ rev: 1, seq: 0 }]);
+        await append(transaction, { streams: ["a/1"] });
+        await transaction.commit();
+        assert.equal((await readAll(store)).length, 2);
+        await other.close();
+      },
+    );
+
     withStore("housekeeping and health can be asked for at any time", async (store) => {
       await store.maintain();
       await write(store, { streams: ["a/1"] });

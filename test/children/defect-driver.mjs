@@ -1,11 +1,14 @@
 /** Tries laws and checkers on a built library that may have a defect, and says of each `red: NAME` and why, `green: NAME`, or
  *  `crashed: NAME` where something was thrown that no law speaks of: a defect must be seen by who looks for it.
  *  usage: defect-driver.mjs DIST SEED TRIES NAME… */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
+import pg from "pg";
 
 const [dist, seedText, triesText, ...names] = process.argv.slice(2);
 const [seed, tries] = [Number(seedText), Number(triesText)];
@@ -18,6 +21,7 @@ const { hashToken, openLedger, queueCommands } = await load("src/index.js");
 const { queue } = await load("projections/index.js");
 const { queueEvents } = await load("src/journal/events/queue.js");
 const { createMemoryStore } = await load("src/store/memory/store.js");
+const { openPostgresStore } = await load("src/store/postgres/store.js");
 const { openSqliteStore } = await load("src/store/sqlite/store.js");
 
 fc.configureGlobal({ seed, numRuns: tries });
@@ -66,6 +70,11 @@ function judgeBy(family, title) {
       return tryLaw(title, (runner) => describeStore("memory", async () => fixtureOf(createMemoryStore()), runner));
     case "sqlite":
       return tryLaw(title, (runner) => describeStore("sqlite", async () => fixtureOf(await openFile()), runner));
+    case "postgres":
+      return tryLaw(title, (runner) => {
+        describeStore("postgres", openJournal, runner);
+        for (const [law, body] of Object.entries(lawsOfServers())) runner.test(law, body);
+      });
     default:
       throw new Error(`a checker must be of a family that this driver knows, found ${family}`);
   }
@@ -143,6 +152,68 @@ function runsProperty() {
 
 async function openFile() {
   return openSqliteStore(join(mkdtempSync(join(scratch, "store-")), "state.ledger"));
+}
+
+/** A journal of its own on the PostgreSQL of the run. */
+async function openJournal() {
+  const journal = `defect_${randomBytes(6).toString("hex")}`;
+  const url = new URL(process.env.RUNLEDGER_TEST_POSTGRES);
+  url.searchParams.set("journal", journal);
+  const dispose = () => ask(`DROP SCHEMA IF EXISTS ${journal} CASCADE`);
+  try {
+    const store = await openPostgresStore(url.href);
+    return { journal, store, reopen: () => openPostgresStore(url.href), dispose };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+async function ask(text) {
+  const client = new pg.Client(process.env.RUNLEDGER_TEST_POSTGRES);
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** What a store on a server promises that one in a process cannot break. */
+function lawsOfServers() {
+  return {
+    "a commit whose connection is lost before it is done is told, and is not there": async () => {
+      const { journal, store, dispose } = await openJournal();
+      const ledger = await openLedger(store);
+      try {
+        // Behind all statements of the transaction, and before it is committed.
+        await ask(`CREATE FUNCTION ${journal}.dies() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
+        CREATE CONSTRAINT TRIGGER dies AFTER INSERT ON ${journal}.entries DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION ${journal}.dies()`);
+        const told = await ledger.append("a/1", [{ type: "a.b" }]).catch(({ code }) => code);
+        assert.equal(told, "STORE_UNAVAILABLE");
+        assert.equal((await ask(`SELECT 1 FROM ${journal}.entries`)).length, 1); // how it began
+      } finally {
+        await ledger.close();
+        await store.close();
+        await dispose();
+      }
+    },
+    "time is the database's, whatever the clock of the host says": async () => {
+      const { now } = Date;
+      const hours = 5 * 3_600_000;
+      Date.now = () => now() + hours;
+      const { store, dispose } = await openJournal();
+      try {
+        assert.ok(Math.abs((store.clock ?? Date).now() - now()) < hours / 2, "the time must be the database's");
+      } finally {
+        Date.now = now;
+        await store.close();
+        await dispose();
+      }
+    },
+  };
 }
 
 function fixtureOf(store) {

@@ -530,6 +530,41 @@ const ofStores: readonly Omit<Defect, "id">[] = [
     put: "putFolded.run(position + 1, entryId,",
     killedBy: "sqlite: the mark of what is folded is one, and belongs to its transaction",
   },
+  {
+    says: "the write lock is not taken in PostgreSQL",
+    file: "src/store/postgres/statements.js",
+    find: "WHERE one = 1 FOR UPDATE",
+    put: "WHERE one = 1",
+    killedBy: "postgres: of two openings of the journal one writes at a time, and the next one sees what it wrote",
+  },
+  {
+    says: "what is known of streams is believed in PostgreSQL though another one wrote",
+    file: "src/store/postgres/writer.js",
+    find: "if (id === null || id !== this.cachedAt)",
+    put: "if (id === null)",
+    killedBy: "postgres: another opening of the journal sees what was committed, and both write in turn",
+  },
+  {
+    says: "what is held back is not sent before it is read in PostgreSQL",
+    file: "src/store/postgres/transaction.js",
+    find: "return held.length === 0 ? undefined : this.flush();",
+    put: "return undefined;",
+    killedBy: "postgres: a transaction reads what it wrote, before anybody else does",
+  },
+  {
+    says: "a COMMIT without an answer is believed in PostgreSQL",
+    file: "src/store/postgres/transaction.js",
+    find: "const tag = await committing;",
+    put: 'const tag = await committing.catch(() => "COMMIT");',
+    killedBy: "postgres: a commit whose connection is lost before it is done is told, and is not there",
+  },
+  {
+    says: "the clock of the host is taken for that of the database",
+    file: "src/store/postgres/clock.js",
+    find: "this.said = now;",
+    put: "this.said = Date.now();",
+    killedBy: "postgres: time is the database's, whatever the clock of the host says",
+  },
 ];
 
 /** All of them; the letter of an id says where. */
