@@ -86,7 +86,7 @@ test("B11 processes that make a journal at once, and rebuild in turn, take no lo
 test("B11 a process that dies while it makes a journal leaves nothing, and keeps nobody waiting", async () => {
   const name = fresh();
 
-  const died = await build(name, 1, "DIE");
+  const died = await build(name, 1, "SIGKILL");
 
   expect(died).toMatchObject({ signal: "SIGKILL", found: null });
   // The server notices that the connection has gone.
@@ -97,6 +97,29 @@ test("B11 a process that dies while it makes a journal leaves nothing, and keeps
     .toEqual([]);
   expect(await sql("SELECT nspname FROM pg_namespace WHERE nspname = $1", [name])).toEqual([]);
   expect(await build(name, 1)).toMatchObject({ code: 0, found: { count: 20 } });
+});
+
+test("B11 a process that stands still while it makes a journal keeps others waiting for as long as the server lets it, and no longer", async () => {
+  const name = fresh();
+  const address = new URL(addressOf(name));
+  address.searchParams.set("options", "-c idle_in_transaction_session_timeout=1500");
+  const stopped = spawn(process.execPath, [builder, address.href, "1", "SIGSTOP"], { stdio: "ignore" });
+  const ended = once(stopped, "close");
+  await expect
+    .poll(() =>
+      sql("SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE $1", [
+        `%CREATE SCHEMA "${name}"%`,
+      ]),
+    )
+    .toHaveLength(1);
+
+  expect(await build(name, 1)).toMatchObject({ code: 0, found: { count: 20 } });
+
+  // It finds that it has made nothing, and says so.
+  stopped.kill("SIGCONT");
+  expect(await ended).toEqual([1, null]);
+  expect(await locksOn(name)).toEqual([]);
+  expect(await build(name, 1)).toMatchObject({ code: 0, found: { count: 40 } });
 });
 
 test("a journal is opened, and verified, while tables of documents come and go", async () => {
