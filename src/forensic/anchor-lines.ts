@@ -36,7 +36,7 @@ export function anchorLines(
 }
 
 function resting(count: number, noun: string): string {
-  return `${counted(count, noun)} ${count === 1 ? "rests" : "rest"} on this file alone`;
+  return `${counted(count, noun)} ${count === 1 ? "rests" : "rest"} on this ledger alone`;
 }
 
 const units = [

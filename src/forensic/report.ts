@@ -1,6 +1,6 @@
 /** The outcome of a verification: what was read, what each check found, the verdict.
  *  Invariants: nothing checked is never "OK"; how many entries were checked always stands there, and how many of them
- *  rest on this file alone. */
+ *  rest on this ledger alone. */
 import type { EvidenceFile } from "../journal/raw-reader.js";
 import type { CheckName, Finding, FindingCode } from "./findings.js";
 
@@ -31,7 +31,7 @@ export interface CheckLine {
 export interface Anchored {
   /** The last position that a checkpoint given from outside covers, of those that fit; null when there is none. */
   readonly to: number | null;
-  /** How many entries come behind it, and rest on the file alone. */
+  /** How many entries come behind it, and rest on the ledger alone. */
   readonly unanchored: number;
   /** The time of the entry at `to`. */
   readonly at: number | null;
@@ -76,7 +76,7 @@ export interface VerifyReport {
     readonly tables: number;
     readonly documents: number;
   };
-  /** Up to where a checkpoint given from outside vouches for the journal, and how many entries rest on the file alone. */
+  /** Up to where a checkpoint given from outside vouches for the journal, and how many entries rest on the ledger alone. */
   readonly anchored: Anchored;
   /** Up to which position a checkpoint that fits, given or stored, is signed by a key that was given, and by whom: name and
    *  key id. Whoever has that key can make such a checkpoint of another history; null when there is none. */

@@ -89,7 +89,7 @@ describe("a checkpoint that was kept elsewhere", () => {
 
     expect(done).toMatchObject({ code: 0, stderr: "" });
     expect(done.stdout).toContain(
-      "info      anchored   to #300 by checkpoint given with --from; 5 later events rest on this file alone\n",
+      "info      anchored   to #300 by checkpoint given with --from; 5 later events rest on this ledger alone\n",
     );
     expect(done.stdout).toMatch(/\ninfo {6}signed {5}to #300 by example\.com\/audit\+[0-9a-f]{8}\n/);
     expect(readFileSync(ledger)).toEqual(before);

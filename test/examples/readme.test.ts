@@ -53,7 +53,7 @@ test("every block of code is an example file, or commands that are run here", ()
     ["sh", expect.stringContaining("$CI_COMMIT")],
     ["sh", expect.stringContaining("--resume")],
     ["sh", expect.stringContaining("postgres://")],
-    ["text", expect.stringContaining("one SQLite file")],
+    ["text", expect.stringContaining("one file or one schema")],
     ["text", expect.stringContaining("generation 2")],
   ]);
   expect(blocksOf(guide)).toEqual([

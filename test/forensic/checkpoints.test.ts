@@ -38,18 +38,18 @@ describe("a journal in order", () => {
     });
     expect(formatReport(report)).toContain("ok        checkpoint 3 stored, 0 given: all of them fit\n");
     expect(formatReport(report)).toContain(
-      "info      anchored   no checkpoint from outside: 340 events rest on this file alone\n",
+      "info      anchored   no checkpoint from outside: 340 events rest on this ledger alone\n",
     );
   });
 
-  test("is anchored by a checkpoint from outside, and says what rests on the file alone and how old that is", async () => {
+  test("is anchored by a checkpoint from outside, and says what rests on the ledger alone and how old that is", async () => {
     const head = 1767225600000 + 314_000;
     const report = await verifyRows(signedRows(), { from: kept(300), now: head + 3 * 86_400_000 });
 
     expect(report).toMatchObject({ verdict: "OK", exitCode: 0, signed: null, checked: { checkpoints: 4 } });
     expect(report.anchored).toMatchObject({ to: 299, unanchored: 40, signatures: "unchecked" });
     expect(infoLines(formatReport(report)).slice(-2)).toEqual([
-      "info      anchored   to #299 by checkpoint given with --from, its signature not checked for want of a key; 40 later events rest on this file alone",
+      "info      anchored   to #299 by checkpoint given with --from, its signature not checked for want of a key; 40 later events rest on this ledger alone",
       expect.stringMatching(
         /^info {6}age {8}#299 is of 2026-01-01T00:04:\d\d\.000Z, the head \d+ seconds later, [23] days ago$/,
       ),
@@ -66,7 +66,7 @@ describe("a journal in order", () => {
     });
     expect(formatReport(report)).toContain(`info      signed     to #329 by ${name}\n`);
     expect(formatReport(report)).toContain(
-      "info      anchored   to #299 by checkpoint given with --from; 40 later events rest on this file alone\n",
+      "info      anchored   to #299 by checkpoint given with --from; 40 later events rest on this ledger alone\n",
     );
   });
 

@@ -30,7 +30,7 @@ ok        content    13 contents hashed
 ok        tree       root ${report.root?.slice(0, 12)}… of 340 entries, 1 stored node
 ok        clock      the time never falls
 info      erased     1 content, authorised at #11
-info      anchored   no checkpoint from outside: 340 events rest on this file alone
+info      anchored   no checkpoint from outside: 340 events rest on this ledger alone
 verdict   OK         340 entries checked
 `);
   });

@@ -79,7 +79,7 @@ describe("bytes", () => {
     expect(report.verdict).toBe("OK");
     expect(report.anchored).toMatchObject({ to: null, unanchored: 340 });
     expect(report.lines.find(({ check }) => check === "anchored")?.message).toContain(
-      "340 events rest on this file alone",
+      "340 events rest on this ledger alone",
     );
   });
 

@@ -62,7 +62,7 @@ function where(report: VerifyReport): string[] {
 function expectUnanchored(report: VerifyReport): void {
   expect(report).toMatchObject({ verdict: "OK", findings: [], anchored: { to: null, unanchored: report.size } });
   expect(formatReport(report)).toMatch(
-    /info {6}anchored {3}no checkpoint from outside: \d+ events? rests? on this file alone/,
+    /info {6}anchored {3}no checkpoint from outside: \d+ events? rests? on this ledger alone/,
   );
 }
 

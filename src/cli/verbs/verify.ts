@@ -30,11 +30,11 @@ interface VerifyVerbOptions extends CommonOptions, DefineOptions {
 const moreHelp = `
 It ends with 0 when everything that was checked is in order, 1 when something is not, 3 when there is nothing to check, the
 format is not known, or --key was given and no checkpoint is signed by it, and 4 when it is in order but not anchored and
---require-anchor was given. The report always says how much was checked, and how much rests on this file alone.
+--require-anchor was given. The report always says how much was checked, and how much rests on this ledger alone.
 
-Whoever holds the file can cut off its tail, or write all of it anew, and it is in order again. A checkpoint that was kept
-elsewhere shows both (--from); one that is signed shows it whoever kept it (--key). Take keys from somewhere you trust, never
-from the ledger or from who hands it to you. With --quick, checkpoints are compared by size and signature alone.
+Whoever holds the file or the database can cut off its tail, or write all of it anew, and it is in order again. A checkpoint
+that was kept elsewhere shows both (--from); one that is signed shows it whoever kept it (--key). Take keys from somewhere you
+trust, never from the ledger or from who hands it to you. With --quick, checkpoints are compared by size and signature alone.
 
 --deep checks, too, that each claim was legal and each event under a fence was written while its claim was live. What is
 derived from events says nothing of them: it tells where it differs (DERIVED), and which event explains it. It takes
