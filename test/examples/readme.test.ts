@@ -63,6 +63,9 @@ test("every block of code is an example file, or commands that are run here", ()
     ["js", read("test/examples/worker.mjs")],
     ["sh", expect.stringContaining("runledger keygen")],
     ["sh", expect.stringContaining("npx runledger append")],
+    // test/postgres/rights.test.ts runs them.
+    ["sql", expect.stringContaining("CREATE ROLE")],
+    ["sql", expect.stringContaining("GRANT")],
   ]);
   expect(blocksOf(projections)).toEqual([
     ["ts", read("test/examples/invoices.ts")],
