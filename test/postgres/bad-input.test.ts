@@ -93,6 +93,24 @@ test("a server that is none is STORE_UNAVAILABLE, whether it says something else
   }
 });
 
+/** A message of a server: its letter, its length and what it says. */
+const message = (letter: number, length: number, ...says: number[]): Buffer =>
+  Buffer.from([letter, length >>> 24, (length >>> 16) & 255, (length >>> 8) & 255, length & 255, ...says]);
+
+test.each([
+  ["a message of no kind", message(0, 4)],
+  ["a message that is shorter than it says", message(0x54, 6, 255, 255)],
+])("a server that sends %s is STORE_UNAVAILABLE, and crashes nobody", async (_, bytes) => {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => socket.write(bytes));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await refused(`postgres://ann:${password}@127.0.0.1:${port}/d?connect_timeout=1`, "STORE_UNAVAILABLE");
+  server.close();
+});
+
 test("TLS that the server does not speak is STORE_UNAVAILABLE", async () => {
   await refused(
     changed((url) => url.searchParams.set("sslmode", "verify-full")),

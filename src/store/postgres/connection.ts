@@ -8,6 +8,16 @@ import { invariant } from "../../kernel/errors.js";
 import type { PostgresConfig } from "./location.js";
 import { asSent } from "./arrays.js";
 
+/** What `pg` has and does not say in its types. */
+interface Inside {
+  readonly connection: NodeJS.EventEmitter & {
+    readonly stream: Socket;
+    attachListeners(stream: Socket): void;
+  };
+  ref(): void;
+  unref(): void;
+}
+
 /** One statement: prepared once a connection, under its name. */
 export interface Statement {
   readonly name: string;
@@ -62,6 +72,7 @@ export class Connection {
 
   private constructor(client: pg.Client) {
     this.client = client;
+    this.guard();
     client.on("error", (cause: unknown) => {
       this.failure ??= cause;
     });
@@ -151,14 +162,38 @@ export class Connection {
 
   /** Only one that waits for an answer keeps its process alive: a ledger that is open and left alone does not, wherever it is. */
   private keepAlive(keeps: boolean): void {
-    const client = this.client as pg.Client & { ref(): void; unref(): void }; // they are there, but not in the types
-    if (keeps) client.ref();
-    else client.unref();
+    if (keeps) this.inside.ref();
+    else this.inside.unref();
   }
 
   private cut(): void {
-    const { connection } = this.client as unknown as { readonly connection: { readonly stream: { destroy(): void } } };
-    connection.stream.destroy();
+    this.inside.connection.stream.destroy();
+  }
+
+  private get inside(): Inside {
+    return this.client as unknown as Inside;
+  }
+
+  /** What is no message of PostgreSQL ends the connection: `pg` would throw where nobody can catch it, or take what comes behind
+   *  it for answers. */
+  private guard(): void {
+    const { connection } = this.inside;
+    const attach = connection.attachListeners.bind(connection);
+    connection.attachListeners = (stream) => {
+      attach(stream);
+      const hear = stream.listeners("data").at(-1) as (bytes: Buffer) => void; // the one that was just attached
+      stream.off("data", hear).on("data", (bytes: Buffer) => {
+        try {
+          if (!stream.destroyed) hear(bytes);
+        } catch (cause) {
+          stream.destroy(new Error("the server sent what is no message of PostgreSQL", { cause }));
+        }
+      });
+    };
+    // The server's own errors have a code, always; the others are those of the parser.
+    connection.on("errorMessage", (error: { readonly code?: string }) => {
+      if (error.code === undefined) throw error;
+    });
   }
 
   /** Throws, and does not reject, when it cannot be sent, so that nothing is sent behind it in its belief. */
@@ -176,7 +211,7 @@ export class Connection {
   private gather(): void {
     if (this.gathering) return;
     this.gathering = true;
-    const { stream } = (this.client as unknown as { readonly connection: { readonly stream: Socket } }).connection;
+    const { stream } = this.inside.connection;
     stream.cork();
     process.nextTick(() => {
       this.gathering = false;
