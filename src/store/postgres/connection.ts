@@ -191,7 +191,7 @@ export class Connection {
       });
     };
     // The server's own errors have a code, always; the others are those of the parser.
-    connection.on("errorMessage", (error: { readonly code?: string }) => {
+    connection.on("errorMessage", (error: Error & { readonly code?: string }) => {
       if (error.code === undefined) throw error;
     });
   }
