@@ -74,6 +74,20 @@ describe("exec --resume", () => {
     expect((await storyOf(file, "older")).run).toMatchObject({ status: "running", attempt: "command.1" });
   });
 
+  // A line of a crontab that several machines have did nothing on one as long as another was down.
+  test("with a command starts one of its own beside a run that another machine left", async () => {
+    const file = await left(async (ledger) => {
+      await startAs(elsewhere, ledger, await leave(ledger, "theirs", ["echo", "x"], 1_000));
+    });
+    const before = await storyOf(file, "theirs");
+    const done = await resume(file, "--", "echo", "x");
+    expect(done).toMatchObject({ code: 0, stdout: "x\n" });
+    expect(done.stderr).toContain("note: theirs was left on another-host, and can be resumed there alone\n");
+    const { run, item } = await storyOf(file, "theirs");
+    expect({ run, item }).toEqual({ run: before.run, item: before.item });
+    expect(await resume(file)).toMatchObject({ code: 1, stderr: expect.stringContaining("NOT_READY") as unknown });
+  });
+
   // A line of a crontab found it first every time, and started nothing any more.
   test("starts a new one where nothing is left but a run whose item a host has ended", async () => {
     const file = await left(async (ledger) => {

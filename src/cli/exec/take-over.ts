@@ -85,8 +85,15 @@ export async function takeOver(
   }
 }
 
+/** A run that its holder left. */
+export interface Abandoned {
+  readonly runId: string;
+  /** Where what it left may still be, and can be ended. */
+  readonly host: string | null;
+}
+
 /** The runs of `exec` that nobody owns and that are not over, the oldest first; with a command, those of that command. */
-export async function findAbandoned(ledger: Ledger, command: readonly string[] | null): Promise<readonly string[]> {
+export async function findAbandoned(ledger: Ledger, command: readonly string[] | null): Promise<readonly Abandoned[]> {
   const found: RunEntry[] = [];
   for (const status of ["queued", "running"] as const) {
     for (let after: string | null = null; ;) {
@@ -103,7 +110,12 @@ export async function findAbandoned(ledger: Ledger, command: readonly string[] |
       after = page.next;
     }
   }
-  return found.sort((one, other) => one.createdAt - other.createdAt).map(({ runId }) => runId);
+  found.sort((one, other) => one.createdAt - other.createdAt);
+  return Promise.all(found.map(async (run) => ({ runId: run.runId, host: await hostOf(ledger, run) })));
+}
+
+async function hostOf(ledger: Ledger, { runId, attempt }: RunEntry): Promise<string | null> {
+  return attempt === null ? null : ((await ledger.attempts.get(runId, attempt))?.process?.host ?? null);
 }
 
 /** What hears of a claim tells whoever works. */

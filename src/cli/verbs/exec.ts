@@ -18,7 +18,7 @@ import type { Head } from "../exec/run-record.js";
 import { Signals } from "../exec/signals.js";
 import { Stop } from "../exec/stop.js";
 import { findAbandoned, takeOver, watchOf } from "../exec/take-over.js";
-import type { TakenOver } from "../exec/take-over.js";
+import type { Abandoned, TakenOver } from "../exec/take-over.js";
 import { work } from "../exec/work.js";
 import type { Worked } from "../exec/work.js";
 import { escapeJson } from "../escape.js";
@@ -165,7 +165,12 @@ async function begin(ledger: Ledger, wish: Wish, table: ProcessTable | null): Pr
   if (options.resume === true) {
     const resume = (runId: string) => takeOver(ledger, runId, { command, retries, leaseMs }, { stop, table });
     if (name === undefined) {
-      const left = await resumeFirst(terminal, await findAbandoned(ledger, command), resume);
+      const found = await findAbandoned(ledger, command);
+      const left = await resumeFirst(
+        terminal,
+        command === null ? found : await ofThisHost(terminal, found, table),
+        resume,
+      );
       if (left !== null) return left;
     } else if ((await ledger.runs.get(name)) !== null) return resume(name);
     if (command === null) throw nothingToResume(name);
@@ -182,14 +187,27 @@ async function begin(ledger: Ledger, wish: Wish, table: ProcessTable | null): Pr
   return { run: created, claim: new HeldClaim(ledger, created, watchOf(stop)) };
 }
 
+/** A line that several machines have starts a run of its own on each: what one that is down left waits for that one alone. */
+async function ofThisHost(
+  terminal: Terminal,
+  found: readonly Abandoned[],
+  table: ProcessTable | null,
+): Promise<readonly Abandoned[]> {
+  const here: Abandoned[] = [];
+  for (const run of found)
+    if (run.host === null || table === null || run.host === table.host) here.push(run);
+    else await terminal.say(`note: ${run.runId} was left on ${run.host}, and can be resumed there alone`);
+  return here;
+}
+
 /** The first that can be taken over; null when there is none at all. One that cannot must not stand before the others. */
 async function resumeFirst(
   terminal: Terminal,
-  runIds: readonly string[],
+  found: readonly Abandoned[],
   resume: (runId: string) => Promise<TakenOver>,
 ): Promise<TakenOver | null> {
   let refused: LedgerError | null = null;
-  for (const runId of runIds) {
+  for (const { runId } of found) {
     try {
       return await resume(runId);
     } catch (error) {
