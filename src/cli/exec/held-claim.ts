@@ -22,6 +22,8 @@ export class HeldClaim {
   private timer: NodeJS.Timeout | undefined;
   private renewing: Promise<void> | null = null;
   private ended = false;
+  /** Why it could not be renewed when that was last tried. */
+  private trouble: Error | null = null;
 
   /** `since`: when it was asked for, by `performance.now()`. */
   constructor(
@@ -71,7 +73,7 @@ export class HeldClaim {
   lose(error: Error): void {
     if (this.ended) return;
     this.stop();
-    this.watch.lost(error);
+    this.watch.lost(this.trouble === null ? error : withTrouble(error, this.trouble));
   }
 
   private renewAfter(ms: number): void {
@@ -87,6 +89,7 @@ export class HeldClaim {
       const { cancel } = await this.ledger.queue.renew(this.fence, this.leaseMs);
       if (this.ended) return;
       this.deadline = since + this.leaseMs;
+      this.trouble = null;
       this.renewAfter(this.leaseMs / 2);
       if (cancel !== null) this.watch.cancelled(cancel.reason);
     } catch (error) {
@@ -95,7 +98,19 @@ export class HeldClaim {
       const isOver = performance.now() >= this.deadline && code !== "STORE_FULL";
       if (code === null || code === "FENCED" || isOver) this.lose(error as Error);
       // The store does not answer: asked again in time, as long as there is some.
-      else this.renewAfter(this.leaseMs / 8);
+      else {
+        this.trouble = error as Error;
+        this.renewAfter(this.leaseMs / 8);
+      }
     }
   }
+}
+
+/** Whoever reads that a claim has expired asks why it was not renewed. */
+function withTrouble(error: Error, trouble: Error): Error {
+  if (!(error instanceof LedgerError) || error.code !== "FENCED") return error;
+  return new LedgerError("FENCED", `${error.message}; it could not be renewed: ${trouble.message}`, {
+    details: error.details,
+    cause: error,
+  });
 }

@@ -32,8 +32,9 @@ export async function work(around: Surroundings): Promise<Worked> {
     return await workOn(around, tally);
   } catch (error) {
     // Whatever the refusal was of, from then on nothing was written.
-    if (isFenced(error)) return tally.close("lost", exitCodes.lost, [error.message]);
-    throw error;
+    if (!isFenced(error)) throw error;
+    const why = around.stop.why();
+    return tally.close("lost", exitCodes.lost, [(why?.type === "lost" ? why.error : error).message]);
   }
 }
 

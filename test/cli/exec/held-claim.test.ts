@@ -59,6 +59,11 @@ describe("a claim that is held", () => {
     expect(always.renewals()).toBeGreaterThan(1);
   });
 
+  test("is lost behind a store that did not answer with what that said", async () => {
+    const { said } = claimOf(80, failing("STORE_UNAVAILABLE"), failing("FENCED"));
+    await expect.poll(() => said).toEqual(["lost: FENCED; it could not be renewed: STORE_UNAVAILABLE"]);
+  });
+
   test("survives a full disk for as long as it is full: nobody else can write either", async () => {
     const { claim, said, renewals } = claimOf(40, failing("STORE_FULL"));
     await expect.poll(renewals).toBeGreaterThan(12);
