@@ -232,6 +232,8 @@ describe("opening", () => {
   test("refuses a location that is none", async () => {
     const other = openLedger("mysql://ann:secret@localhost/x");
     await expect(other).rejects.toMatchObject({ code: "STORE_UNSUPPORTED", details: { found: "mysql://" } });
+    const slip = openLedger("postgres:/ann:secret@localhost/x");
+    await expect(slip).rejects.toMatchObject({ code: "INVALID_ARGUMENT", details: { path: "location" } });
     await expect(other).rejects.not.toThrow("secret");
     await expect(openLedger(7 as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     await expect(openLedger("memory:", { readOnly: true })).rejects.toMatchObject({ code: "NOT_FOUND" });

@@ -43,6 +43,8 @@ test("a host that does not answer is given up after 10 seconds, or after connect
 test.each([
   [42, "an address such as"],
   ["mysql://ann:zebra@h/d", "an address such as"],
+  ["postgres:/ann:zebra@h/d", "an address such as"],
+  ["postgresql:ann:zebra@h/d", "an address such as"],
   ["postgres://ann:zeb ra@h/d", "white space"],
   ["postgres://ann:zebra@h/d\n", "white space"],
   ["postgres://ann:zebra@h/d\ud800", "white space"],

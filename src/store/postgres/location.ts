@@ -29,13 +29,13 @@ const connectMsDefault = 10_000;
 const connectSecondsMax = 86_400;
 const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full", "no-verify"];
 
-/** Is it meant to be the address of a journal in PostgreSQL? */
+/** Is it meant to be the address of a journal in PostgreSQL? One slash too few makes no file of it, whose name would be shown. */
 export function isPostgresAddress(location: string): boolean {
-  return /^postgres(ql)?:\/\//i.test(location);
+  return /^postgres(ql)?:/i.test(location);
 }
 
 export function parsePostgresLocation(value: unknown): PostgresLocation {
-  if (typeof value !== "string" || !isPostgresAddress(value))
+  if (typeof value !== "string" || !/^postgres(ql)?:\/\//i.test(value))
     throw refused("an address such as postgres://user@host/database?journal=name", "something else");
   if (/[\s\u0000-\u001f\u007f]/.test(value) || !value.isWellFormed())
     throw refused("an address without white space and control characters", "some");
