@@ -91,7 +91,7 @@ export async function openJournal(options: GenesisOptions): Promise<JournalOpene
 export function journalExists(store: Store, { origin }: JournalOpened): LedgerError {
   return new LedgerError("STORE_EXISTS", `${store.location} must hold no journal yet, found ${origin}`, {
     details: { location: store.location, origin },
-    hint: 'open it without `create: "new"`',
+    hint: "name another place, or go on with what is there",
   });
 }
 

@@ -188,7 +188,10 @@ test("tables of documents that belong to another role are told when the ledger i
   );
   try {
     const opening = openLedger(addressFor(other));
-    await expect(opening).rejects.toMatchObject({ code: "ACCESS_DENIED" });
+    await expect(opening).rejects.toMatchObject({
+      code: "ACCESS_DENIED",
+      hint: expect.stringContaining("SET role") as unknown,
+    });
     await expect(opening).rejects.toThrow(/doc_\d+, which belongs to another role/);
   } finally {
     await sql(`DROP OWNED BY ${other}; DROP ROLE ${other}`);

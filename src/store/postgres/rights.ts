@@ -47,7 +47,7 @@ async function requireDocumentRights(connection: Connection, { schema, shown }: 
     [schema],
   );
   if (row?.[0] !== true) throw denied(shown, "CREATE in the schema");
-  if (row[1] !== null) throw denied(shown, `to ${row[1]}, which belongs to another role`);
+  if (row[1] !== null) throw notOwned(shown, row[1]);
 }
 
 /** A standby, and a role or database that is set to read only, take no batch; a host is to know at once. */
@@ -68,6 +68,18 @@ export function denied(shown: string, right: string): LedgerError {
     details: { location: shown, right },
     hint: "grant it what src/GUIDE.md lists for a writing or a reading role",
   });
+}
+
+/** No grant helps here: who made a table of documents must be who works on it. */
+function notOwned(shown: string, table: string): LedgerError {
+  return new LedgerError(
+    "ACCESS_DENIED",
+    `the role must own the tables of documents in ${shown}, found ${table}, which belongs to another role`,
+    {
+      details: { location: shown, right: `ownership of ${table}` },
+      hint: "let all who write act as one role: ALTER ROLE … SET role, or options=-c%20role%3D… in the address; ALTER TABLE … OWNER TO gives it what another one made",
+    },
+  );
 }
 
 /** May the role have the table of contents cleaned up? Its owner may, and from PostgreSQL 17 on who was allowed to. */
