@@ -4,6 +4,7 @@ import { openLedger } from "../../src/index.js";
 import { DatabaseClock } from "../../src/store/postgres/clock.js";
 import { parsePostgresLocation } from "../../src/store/postgres/location.js";
 import { SnapshotPool } from "../../src/store/postgres/snapshots.js";
+import { JournalIdentity } from "../../src/store/postgres/identity.js";
 import { statementsOn } from "../../src/store/postgres/statements.js";
 import { Writer } from "../../src/store/postgres/writer.js";
 import { onCleanup } from "../engine/fixture.js";
@@ -19,7 +20,7 @@ async function parts() {
   await (await openLedger(url.href)).close();
   const { config, schema, shown } = parsePostgresLocation(url.href);
   const connecting = { config, timeoutMs: 10_000 };
-  const journal = { shown, schema, statements: statementsOn(schema) };
+  const journal = { shown, schema, statements: statementsOn(schema), identity: new JournalIdentity(shown) };
   const clock = new DatabaseClock();
   const count = async (): Promise<number> =>
     (await ask(serverUrl(), "SELECT 1 FROM pg_stat_activity WHERE application_name = $1", [name])).length;

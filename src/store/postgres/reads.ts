@@ -25,6 +25,7 @@ import type { Connection } from "./connection.js";
 import { byIndex, byKey, byKeys, toDocument, toFound } from "./documents.js";
 import type { Ask, DocumentColumns, FoundColumns } from "./documents.js";
 import { storeError } from "./errors.js";
+import type { JournalIdentity } from "./identity.js";
 import type { StatementName, Statements } from "./statements.js";
 
 /** Which journal is meant. */
@@ -33,10 +34,13 @@ export interface Journal {
   readonly shown: string;
   readonly schema: string;
   readonly statements: Statements;
+  readonly identity: JournalIdentity;
 }
 
 /** What a transaction, or a snapshot, starts from. */
 export interface Ground {
+  /** The id of the first entry. */
+  readonly first: string | null;
   readonly head: StoreHead | null;
   /** The database's clock, ms since the epoch. */
   readonly now: number;
@@ -276,6 +280,7 @@ export type GroundColumns = readonly [
   now: number,
   tables: readonly string[] | null,
   lastStream: number,
+  first: string | null,
   isFolded: number | null,
   ...folded: FoldedColumns,
 ];
@@ -295,12 +300,14 @@ export function toGround([
   now,
   tables,
   lastStream,
+  first,
   isFolded,
   ...folded
 ]: GroundColumns): Ground {
   const contents = count ?? 0;
   const counts = (tables ?? []).map((each) => each.split(":").map(Number) as [number, number]);
   return {
+    first,
     head: seq === null ? null : { seq, id, at, skew, contents },
     now,
     tables: new Map(counts),

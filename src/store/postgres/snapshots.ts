@@ -127,6 +127,7 @@ export class SnapshotPool {
     for (const answer of answers) answer.catch(() => {}); // the first one that fails is told
     const [, [row]] = [await answers[0], await answers[1]];
     const ground = toGround(row!); // it has one row, whatever there is
+    journal.identity.require(ground.first);
     clock.hear(ground.now);
     return ground;
   }

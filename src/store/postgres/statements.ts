@@ -19,8 +19,8 @@ const projectionColumns = "id, name, version, indexes, status, position, coalesc
 const queries: Readonly<Record<StatementName, Query>> = {
   lock: { sql: "SELECT one FROM $s.head WHERE one = 1 FOR UPDATE", why: "the write lock: one row, by key" },
   ground: {
-    sql: `SELECT e.seq, encode(e.id, 'hex'), e.at, e.skew, (SELECT max(n) FROM $s.contents), floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, (SELECT array_agg(id || ':' || json_array_length(indexes::json)) FROM $s.projections), (SELECT coalesce(max(id), 0) FROM $s.streams), f.one, f.position, encode(f.entry_id, 'hex'), f.tables FROM (SELECT max(seq) AS last FROM $s.entries) m LEFT JOIN $s.entries e ON e.seq = m.last LEFT JOIN $s.folded f ON f.one = 1`,
-    why: "what everything starts from, in one answer: the head, the time, which tables of documents there are and up to where they are folded, the last stream; each max() is one descent",
+    sql: `SELECT e.seq, encode(e.id, 'hex'), e.at, e.skew, (SELECT max(n) FROM $s.contents), floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, (SELECT array_agg(id || ':' || json_array_length(indexes::json)) FROM $s.projections), (SELECT coalesce(max(id), 0) FROM $s.streams), (SELECT encode(id, 'hex') FROM $s.entries WHERE seq = 0), f.one, f.position, encode(f.entry_id, 'hex'), f.tables FROM (SELECT max(seq) AS last FROM $s.entries) m LEFT JOIN $s.entries e ON e.seq = m.last LEFT JOIN $s.folded f ON f.one = 1`,
+    why: "what everything starts from, in one answer: the head, the time, which tables of documents there are and up to where they are folded, the last stream, whose journal it is; each max() is one descent",
   },
   streams: {
     sql: "SELECT name, id, rev, last_seq FROM $s.streams WHERE name = ANY ($1::text[])",

@@ -10,6 +10,7 @@ import { DatabaseClock } from "./clock.js";
 import { Connection } from "./connection.js";
 import type { ConnectionOptions } from "./connection.js";
 import { storeError } from "./errors.js";
+import { JournalIdentity } from "./identity.js";
 import { channelOf, Listening } from "./listen.js";
 import { parsePostgresLocation } from "./location.js";
 import type { PostgresLocation } from "./location.js";
@@ -87,7 +88,8 @@ class PostgresStore implements Store {
   constructor(parts: StoreParts) {
     const { place, connecting, faults, writing } = parts;
     const clock = new DatabaseClock();
-    const journal = { shown: place.shown, schema: place.schema, statements: statementsOn(place.schema) };
+    const { shown, schema } = place;
+    const journal = { shown, schema, statements: statementsOn(schema), identity: new JournalIdentity(shown) };
     this.parts = parts;
     this.location = place.shown;
     this.readOnly = writing === null;

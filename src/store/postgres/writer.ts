@@ -195,6 +195,7 @@ export class Writer {
         hint: "run verify",
       });
     const read = toGround(row);
+    this.options.journal.identity.require(read.first);
     this.options.clock.hear(read.now);
     return { ground: read, found: toStreams(found) };
   }
