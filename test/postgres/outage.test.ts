@@ -43,7 +43,8 @@ for (const kind of ["cut off", "silent"] as const) {
     const { proxy, url, direct } = await behindProxy();
     const options = { events: [events], projections: [behind, live], busyTimeoutMs: 30_000 };
     const ledger = await open(url, options);
-    const outside = await open(direct, options);
+    // It does not follow with the async projection, so that nobody else brings that on.
+    const outside = await open(direct, { ...options, projections: [live] });
     const plain = collect(subscribe(ledger));
     const durable = collect(subscribe(ledger, { consumer: "mailer" }));
     const done: string[] = [];
@@ -102,11 +103,14 @@ test("E13 a subscription whose database stays away for longer than the busy time
   expect(await durable.ended).toMatchObject({ code: "STORE_UNAVAILABLE" });
   proxy.restore();
   // Its claim could not be given back: it runs out, as that of a process that was killed.
+  const tried: ReturnType<typeof collect>[] = [];
   await expect
     .poll(async () => {
       const again = collect(subscribe(ledger, consumer));
+      tried.push(again);
       await Promise.race([again.ended, sleep(200)]);
-      return again.seen;
+      // On a busy machine the one that got it needs longer, and those behind it are refused.
+      return tried.flatMap(({ seen }) => seen);
     })
     .toContain(1);
 });
