@@ -1,7 +1,8 @@
 /** Commits whose connection is lost: each caller gets the answer that is true, and nothing is written twice. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { content, queueCommands } from "../../src/index.js";
-import type { ContentReference, Ledger, LedgerEvent, LedgerOptions } from "../../src/index.js";
+import type { ContentReference, Ledger, LedgerError, LedgerEvent, LedgerOptions } from "../../src/index.js";
 import { open } from "../engine/fixture.js";
 import { blockCommits } from "./blocker.js";
 import { ask, behindProxy, expectSound, refusal, schemaOf } from "./place.js";
@@ -138,6 +139,31 @@ for (const name of ["an append", "a command with an id"] as const) {
       await expectSound(other);
     });
   }
+}
+
+for (const [moment, told, count] of [
+  ["before", "STORE_UNAVAILABLE", 0],
+  ["sent", "done", 1],
+  ["answered", "done", 1],
+] as const) {
+  test(`an append whose database is away for a moment from ${moment} on is not in doubt: it waits, and is told ${told}`, async () => {
+    const wish = wishes["an append"]!;
+    const { proxy, ledger, other } = await start(wish, { busyTimeoutMs: 60_000 });
+    void proxy.cutWhen({ query: commit, moment }).then(async () => {
+      proxy.fail();
+      await sleep(300);
+      proxy.restore();
+    });
+
+    const answer = await wish.ask(ledger).then(
+      () => "done",
+      ({ code }: LedgerError) => code,
+    );
+
+    expect(answer).toBe(told);
+    expect(await countOf(wish, other)).toBe(count);
+    await expectSound(other);
+  });
 }
 
 test("a commit that outlasts the busy timeout is in doubt, and is found to have happened", async () => {
