@@ -157,7 +157,7 @@ for (const [moment, told, count] of [
 
     const answer = await wish.ask(ledger).then(
       () => "done",
-      ({ code }: LedgerError) => code,
+      (error: unknown) => (error as LedgerError).code,
     );
 
     expect(answer).toBe(told);
