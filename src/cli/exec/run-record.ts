@@ -159,7 +159,7 @@ export class RunRecord {
     if (id !== undefined) this.head = { position, id };
   }
 
-  /** Writes again what the store did not take this time: while it is busy and the lease lasts, and for a while when there was
+  /** Writes again what the store did not take this time: while it is busy or away and the lease lasts, and for a while when there was
    *  no room, if that can be waited for. */
   private async insist(write: () => Promise<void>, roomMs: number): Promise<void> {
     const end = performance.now() + roomMs;
@@ -182,9 +182,12 @@ export function isFenced(error: unknown): error is LedgerError {
   return error instanceof LedgerError && error.code === "FENCED";
 }
 
+/** It may take it soon. A database that is started anew must not cost the rest of an output. */
 function isBusy(error: unknown): boolean {
-  return error instanceof LedgerError && ["STORE_BUSY", "STORE_IN_DOUBT", "OVERLOADED"].includes(error.code);
+  return error instanceof LedgerError && busyCodes.has(error.code);
 }
+
+const busyCodes: ReadonlySet<string> = new Set(["STORE_BUSY", "STORE_IN_DOUBT", "STORE_UNAVAILABLE", "OVERLOADED"]);
 
 /** There may be room again. */
 function isFull(error: unknown): boolean {

@@ -64,7 +64,7 @@ const lines = [{ type: "stdout", payload: "a" }] as const;
 
 describe("the record of a run", () => {
   test("waits for a store that is busy, as long as the lease lasts", async () => {
-    const soon = recordIn(["STORE_BUSY", "OVERLOADED", "STORE_BUSY"]);
+    const soon = recordIn(["STORE_BUSY", "OVERLOADED", "STORE_UNAVAILABLE"]);
     await soon.record.append("command.1", 1, lines);
     expect(soon.writes()).toBe(4);
 
