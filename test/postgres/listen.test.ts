@@ -54,6 +54,23 @@ describe("hints by LISTEN", () => {
     expect(heard).toEqual([7, 7, 9]);
   });
 
+  test("leave nothing behind of the connections that were lost", async () => {
+    const warnings: string[] = [];
+    const warn = ({ name }: Error): void => void warnings.push(name);
+    process.on("warning", warn);
+    ends.push(() => process.off("warning", warn));
+    const { speaker, listen, backends, connected } = await journal();
+    listen();
+    for (let n = 0; n < 12; n++) {
+      await connected();
+      const [backend] = await backends();
+      await speaker.query("SELECT pg_terminate_backend($1, 5000)", [backend]);
+    }
+    await connected();
+
+    expect(warnings).toEqual([]);
+  });
+
   test("are numbers: whatever else somebody sends is not heard", async () => {
     const { say, listen, heard, connected } = await journal();
     listen();

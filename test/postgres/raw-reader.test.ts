@@ -6,6 +6,8 @@ import { formatReport, verify } from "../../src/forensic/index.js";
 import { content, openLedger, openRawReader } from "../../src/index.js";
 import type { RawReader } from "../../src/index.js";
 import type { RawEntry } from "../../src/journal/raw-reader.js";
+import { parsePostgresLocation } from "../../src/store/postgres/location.js";
+import { RawSession } from "../../src/store/postgres/raw-session.js";
 import { addressOf, dropJournal, freshName, sql } from "./journal.js";
 import { startServer } from "./server.js";
 
@@ -208,4 +210,19 @@ test("T49 pages that are destroyed are E_CORRUPT, and verifying goes on as far a
   } finally {
     await server.stop();
   }
+});
+
+test("a backend that ends between a question and its undoing is STORE_UNAVAILABLE", async () => {
+  const place = parsePostgresLocation(addressOf(await journal(1)));
+  const session = await RawSession.open(place, { config: place.config, timeoutMs: 1_000 });
+  const answer = session.ask(
+    async (connection) => {
+      // Its end is on its way when the question is answered.
+      connection.command("SELECT pg_terminate_backend(pg_backend_pid())").catch(() => {});
+    },
+    ["SET LOCAL enable_sort = off"],
+  );
+
+  await expect(answer).rejects.toMatchObject({ name: "LedgerError", code: "STORE_UNAVAILABLE" });
+  await session.close();
 });

@@ -1,4 +1,5 @@
 /** Is a schema a journal of ours? Looked at with SQL alone, so that nothing of the store is needed. */
+import pg from "pg";
 import { afterEach, expect, test } from "vitest";
 import { verify } from "../../src/forensic/index.js";
 import { Connection } from "../../src/store/postgres/connection.js";
@@ -8,7 +9,7 @@ import type { PostgresLocation } from "../../src/store/postgres/location.js";
 import { documentTable } from "../../src/store/postgres/schema.js";
 import { openPostgresRawReader } from "../../src/store/postgres/raw-reader.js";
 import { checkServer, inspect } from "../../src/store/postgres/shape.js";
-import { addressOf, dropJournal, freshName, sql } from "./journal.js";
+import { addressOf, dropJournal, freshName, serverUrl, sql } from "./journal.js";
 
 const made: string[] = [];
 
@@ -234,6 +235,34 @@ test("what the operator does to tables is no difference: owners, grants, comment
   );
 
   expect(await look(place)).toBe("ours");
+});
+
+test("an index that the operator rebuilds is no difference, whole or cancelled", async () => {
+  const place = await freshJournal();
+  const { schema } = place;
+  await sql(`INSERT INTO ${schema}.types VALUES (1, 'a')`);
+  // It waits for this transaction once it has made what it builds.
+  const other = new pg.Client(serverUrl);
+  await other.connect();
+  await other.query(
+    `BEGIN; INSERT INTO ${schema}.types VALUES (2, 'b'); INSERT INTO ${schema}.doc_1 VALUES ('k', 0, NULL, '{}')`,
+  );
+  const builder = new pg.Client(serverUrl);
+  await builder.connect();
+  await builder.query("SET statement_timeout = '300ms'");
+  for (const table of ["types", "doc_1"])
+    await expect(builder.query(`REINDEX TABLE CONCURRENTLY ${schema}.${table}`)).rejects.toThrow("timeout");
+  await other.query("ROLLBACK");
+  await Promise.all([other.end(), builder.end()]);
+  const left = await sql("SELECT 1 FROM pg_class WHERE relname ~ '_ccnew' AND relnamespace = $1::regnamespace", [
+    schema,
+  ]);
+
+  expect(left.length).toBeGreaterThan(2);
+  expect(await look(place)).toBe("ours");
+  const reader = await openPostgresRawReader(addressOf(schema));
+  expect(await reader.problems()).toEqual([]);
+  await reader.close();
 });
 
 test("a server that is too old, and another encoding, are STORE_UNSUPPORTED", () => {

@@ -81,6 +81,7 @@ export class Listening {
   private async hearOut(stop: AbortSignal): Promise<boolean> {
     this.last = null;
     let connection: Connection | null = null;
+    let onAbort = (): void => {};
     try {
       connection = await Connection.open(this.connecting, "reads");
       if (stop.aborted) return true;
@@ -88,14 +89,16 @@ export class Listening {
       open.onNotification((_, payload) => this.heard(payload));
       await open.command(`LISTEN ${this.channel}`);
       await new Promise<void>((resolve) => {
+        onAbort = resolve;
         open.onFailure(resolve);
-        stop.addEventListener("abort", () => resolve(), { once: true });
+        stop.addEventListener("abort", onAbort);
         if (stop.aborted || open.broken) resolve(); // it was while LISTEN was on its way
       });
       return true;
     } catch {
       return false;
     } finally {
+      stop.removeEventListener("abort", onAbort); // it outlives many connections
       void connection?.close();
     }
   }

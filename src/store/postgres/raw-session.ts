@@ -63,7 +63,15 @@ export class RawSession {
       undo = true;
       throw rawError(cause, this.shown);
     } finally {
-      if (undo && !connection.broken) await connection.command("ROLLBACK TO SAVEPOINT question");
+      if (undo && !connection.broken) await this.undo();
+    }
+  }
+
+  private async undo(): Promise<void> {
+    try {
+      await this.connection.command("ROLLBACK TO SAVEPOINT question");
+    } catch (cause) {
+      throw rawError(cause, this.shown);
     }
   }
 }
