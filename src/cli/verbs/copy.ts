@@ -10,7 +10,8 @@ import { ledgerFile, whenThere } from "../open.js";
 const moreHelp = `
 Entries, contents, erasures and checkpoints are copied as they stand, all or nothing; documents are folded
 again when the copy is opened. It is the same journal: stop whoever writes the old one, and go on in the
-copy alone, or the two are forks. Refused (STORE_EXISTS) when there is a ledger already.
+copy alone, or the two are forks. Refused (STORE_EXISTS) when there is a ledger already, and
+(STORE_BUSY) when somebody wrote meanwhile: then there is no journal at the new place, and it can be copied there again.
 
 Example:
   runledger copy postgres://ledger@db.example/work --ledger state.ledger
