@@ -6,6 +6,7 @@ import { defineProjection } from "../../projections/define-projection.js";
 import { content, defineEvents, openLedger, openRawReader } from "../../src/index.js";
 import type { ContentReference, LedgerOptions } from "../../src/index.js";
 import { verify } from "../../src/forensic/index.js";
+import { call } from "../cli/command.js";
 import { addressOf, dropJournal, freshName, sql } from "./journal.js";
 
 const guide = readFileSync(new URL("../../src/GUIDE.md", import.meta.url), "utf8");
@@ -100,6 +101,19 @@ describe("a writing role", () => {
     expect(await newer.projection(newerCounts).get("note/1")).toEqual({ count: 2 });
     expect(await newer.verify({ level: "deep" })).toMatchObject({ verdict: "OK" });
     await newer.close();
+  });
+
+  test("hears on the command line that erased bytes wait for the server's own vacuum", async () => {
+    const ledger = await openLedger(addressFor(logins.app), newerOptions);
+    await ledger.append("note/3", [{ type: "note.written", data: { text: content("to be erased") } }]);
+    const [event] = await ledger.readStream("note/3").toArray();
+    await ledger.close();
+    const { $content } = event!.data["text"] as unknown as ContentReference;
+    const done = await call(["erase", $content, "--ledger", addressFor(logins.app), "--reason", "x", "--yes"]);
+    expect(done).toMatchObject({
+      code: 0,
+      stderr: "note: the server was not made to clean up: its files may hold the erased bytes until its own vacuum\n",
+    });
   });
 
   test("may be that of several logins, which share its tables", async () => {

@@ -11,6 +11,7 @@ import { idDigitsShown } from "../event-view.js";
 import { UsageError } from "../exit.js";
 import { counted, grouped, isoTime } from "../figures.js";
 import { exitCodeOfInterrupt, interruptibly } from "../interrupt.js";
+import { isAddress } from "../ledger-name.js";
 import { ledgerFile, whenThere, withLedger } from "../open.js";
 import type { Terminal } from "../terminal.js";
 
@@ -75,7 +76,7 @@ async function erase(line: CommandLine, digests: readonly string[], options: Ver
       await eraseNow(line, file, digests, options, wish);
     } else {
       const plan = await withLedger(terminal, file, (ledger) => ledger.erase(digests, { ...wish, dryRun: true }));
-      await show(terminal, options, plan);
+      await show(terminal, file, options, plan);
       await terminal.say("nothing was erased: --yes does it, for good");
     }
   } catch (error) {
@@ -97,7 +98,7 @@ async function eraseNow(
     try {
       const ledger = await whenThere(openLedger(file, { create: false }));
       try {
-        await show(line.terminal, options, await ledger.erase(digests, { ...wish, signal: state.signal }));
+        await show(line.terminal, file, options, await ledger.erase(digests, { ...wish, signal: state.signal }));
       } finally {
         await ledger.close();
       }
@@ -109,7 +110,12 @@ async function eraseNow(
   });
 }
 
-async function show(terminal: Terminal, options: VerbOptions, done: ErasurePlan | Erasure): Promise<void> {
+async function show(
+  terminal: Terminal,
+  file: string,
+  options: VerbOptions,
+  done: ErasurePlan | Erasure,
+): Promise<void> {
   const erasure = "position" in done ? done : null;
   if (options.json) {
     const { reason, contents, salts, elsewhere } = done;
@@ -128,7 +134,9 @@ async function show(terminal: Terminal, options: VerbOptions, done: ErasurePlan 
   } else for (const text of describe(done, erasure, terminal)) await terminal.line(text);
   if (erasure?.scrubbed === false)
     await terminal.say(
-      "note: somebody has the ledger open: the erased bytes may stand in its write-ahead log until it is closed",
+      isAddress(file)
+        ? "note: the server was not made to clean up: its files may hold the erased bytes until its own vacuum"
+        : "note: somebody has the ledger open: the erased bytes may stand in its write-ahead log until it is closed",
     );
 }
 
