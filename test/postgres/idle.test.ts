@@ -78,3 +78,14 @@ test("the connection that writes goes when nothing was written for a while, and 
     await expect.poll(count).toBe(0);
   }
 });
+
+test("a connection that is on its way when the store is closed does not outlive it", async () => {
+  const { options, count } = await parts();
+  const pool = new SnapshotPool({ ...options, idleMs: 60_000 });
+  const taking = pool.take().then((snapshot) => snapshot.release());
+
+  await pool.close();
+
+  await expect(taking).rejects.toMatchObject({ code: "CLOSED" });
+  await expect.poll(count).toBe(0);
+});

@@ -105,17 +105,23 @@ export class SnapshotPool {
    *  one is asked, and the last is a new one. */
   private async pin(): Promise<readonly [Connection, Ground]> {
     for (;;) {
-      if (this.closed) throw new LedgerError("CLOSED", "the store must be open, found it closed");
+      this.checkOpen();
       const used = this.idle.pop()?.connection;
       if (used?.broken === true) continue;
       const connection = used ?? (await Connection.open(this.options.connecting, "reads"));
       try {
-        return [connection, await this.begin(connection)];
+        const ground = await this.begin(connection);
+        this.checkOpen(); // else nobody would end a connection that was on its way
+        return [connection, ground];
       } catch (cause) {
         connection.destroy();
         if (used === undefined) throw cause;
       }
     }
+  }
+
+  private checkOpen(): void {
+    if (this.closed) throw new LedgerError("CLOSED", "the store must be open, found it closed");
   }
 
   private async begin(connection: Connection): Promise<Ground> {
