@@ -61,6 +61,8 @@ test.each([
   ["postgres://ann:zebra@h/d/e", "one database"],
   ["postgres://ann:zebra@h/d?sslmode=requir", "disable, prefer, require"],
   ["postgres://ann:zebra@h/d?connect_timeout=soon", "seconds"],
+  ["postgres://ann:zebra@h/d?schema=work", "named by journal="],
+  ["postgres://ann:zebra@h/d?Journal=work", "named by journal="],
   ["postgres://ann:zebra@h/d?journal=a&journal=b", "one journal"],
   ["postgres://ann:zebra@h/d?journal=", "a schema of its own"],
   ["postgres://ann:zebra@h/d?journal=Billing", "a schema of its own"],

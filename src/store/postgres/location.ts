@@ -71,6 +71,10 @@ function checkParameters(url: URL): URLSearchParams {
   // What stands there otherwise is the rest of a password with a question mark.
   if (![...parameters.keys()].every((name) => /^[a-z_]+$/i.test(name)))
     throw refused("an address whose parameters are name=value", "others");
+  // `pg` would read past them, and the journal would be another one.
+  const mistaken = [...parameters.keys()].some((name) => name === "schema" || name !== name.toLowerCase());
+  if (mistaken)
+    throw refused("an address whose journal is named by journal=, in small letters like all of them", "others");
   const sslmode = parameters.get("sslmode");
   if (sslmode !== null && !sslModes.includes(sslmode))
     throw refused(`an address whose sslmode is one of ${sslModes.join(", ")}`, "another one");
