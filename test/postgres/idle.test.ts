@@ -83,6 +83,7 @@ test("a connection that is on its way when the store is closed does not outlive 
   const { options, count } = await parts();
   const pool = new SnapshotPool({ ...options, idleMs: 60_000 });
   const taking = pool.take().then((snapshot) => snapshot.release());
+  await new Promise(setImmediate); // it is asked for
 
   await pool.close();
 

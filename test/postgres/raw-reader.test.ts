@@ -226,3 +226,21 @@ test("a backend that ends between a question and its undoing is STORE_UNAVAILABL
   await expect(answer).rejects.toMatchObject({ name: "LedgerError", code: "STORE_UNAVAILABLE" });
   await session.close();
 });
+
+test("a table that an operator would write anew stays what it was until the reader is closed", async () => {
+  const name = await journal(1);
+  const ledger = await openLedger(addressOf(name));
+  await ledger.append("log/1", [{ type: "log.said", data: { said: content("x") } }]);
+  await ledger.close();
+  const reader = await read(name);
+  const operator = new pg.Client(addressOf(name));
+  await operator.connect();
+  await operator.query("SET lock_timeout = '200ms'");
+
+  const rewritten = operator.query(`ALTER TABLE ${name}.contents ALTER COLUMN n TYPE bigint USING n + 0`);
+
+  await expect(rewritten).rejects.toMatchObject({ code: "55P03" });
+  await operator.end();
+  expect(await reader.contents(null, 10)).toHaveLength(1);
+  expect((await verify(reader, { level: "deep" })).verdict).toBe("OK");
+});

@@ -93,10 +93,11 @@ function classify(state: string): Verdict {
       return { code: "NOT_FOUND", says: "there is no such database", hint: "make it (createdb), or look at the name" };
     case "3F000":
     case "42P01":
+    case "42P07":
     case "42703":
     case "58P01":
     case "P0001":
-      return damaged("what the journal is made of is not there, or a guard refused the change");
+      return damaged("what the journal is made of is not as it must be, or a guard refused the change");
     case "XX001":
     case "XX002":
       return {

@@ -6,7 +6,7 @@ import { Connection } from "./connection.js";
 import type { ConnectionOptions, Statement } from "./connection.js";
 import { sqlState, storeError } from "./errors.js";
 import type { PostgresLocation } from "./location.js";
-import { qualified } from "./schema.js";
+import { qualified, tables } from "./schema.js";
 import { checkReadable } from "./shape.js";
 
 /** Counting a large table takes its time. */
@@ -28,6 +28,10 @@ export class RawSession {
     const connection = await Connection.open(patient, "reads");
     try {
       await connection.command("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+      await hold(
+        connection,
+        tables.map(({ name }) => qualified(place.schema, name)),
+      );
       await checkReadable(connection, place);
       await holdDocuments(connection, place.schema);
       await connection.command("SAVEPOINT question");
@@ -83,14 +87,22 @@ async function holdDocuments(connection: Connection, schema: string): Promise<vo
      WHERE s.nspname = $1 AND c.relkind = 'r' AND c.relname ~ '^doc_[0-9]+$' AND pg_catalog.has_table_privilege(c.oid, 'SELECT')`,
     [schema],
   );
-  if (rows.length === 0) return;
-  const names = rows.map(([name]) => qualified(schema, name));
+  await hold(
+    connection,
+    rows.map(([name]) => qualified(schema, name)),
+  );
+}
+
+/** Nobody rewrites or drops these tables before the transaction ends. What ALTER TABLE writes anew is empty to whoever began
+ *  before, so they are held before anything is read. */
+async function hold(connection: Connection, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return;
   await connection.command("SAVEPOINT held");
   try {
     await connection.command(`LOCK TABLE ${names.join(", ")} IN ACCESS SHARE MODE`);
   } catch (cause) {
     if (connection.broken) throw cause;
-    // One of them has just gone. Whoever needs it says so.
+    // One of them is not there, or may not be read. Whoever needs it says so.
     await connection.command("ROLLBACK TO SAVEPOINT held");
   }
 }
