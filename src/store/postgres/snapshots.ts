@@ -3,6 +3,7 @@
 import { LedgerError } from "../../kernel/errors.js";
 import type { StoreSnapshot } from "../../journal/store.js";
 import { Lifetime } from "../lifetime.js";
+import { SnapshotSlots } from "../snapshot-slots.js";
 import type { DatabaseClock } from "./clock.js";
 import { Connection } from "./connection.js";
 import type { ConnectionOptions } from "./connection.js";
@@ -10,7 +11,6 @@ import { storeError } from "./errors.js";
 import { PostgresReads, toGround } from "./reads.js";
 import type { Ground, GroundColumns, Journal } from "./reads.js";
 
-const connectionsMax = 8;
 /** A connection that was not used for so long is given back to the server, which has them for all journals together. */
 export const idleMsDefault = 10_000;
 
@@ -28,24 +28,24 @@ export class SnapshotPool {
   private readonly idleMs: number;
   private resting: NodeJS.Timeout | null = null;
   private readonly used = new Map<Connection, Lifetime>();
-  private readonly waiting = new Set<() => void>();
-  private free = connectionsMax;
+  private readonly slots: SnapshotSlots;
   private closed = false;
 
   constructor(options: SnapshotOptions) {
     this.options = options;
+    this.slots = new SnapshotSlots(options.journal.shown, options.connecting.timeoutMs);
     this.idleMs = options.idleMs ?? idleMsDefault;
   }
 
   async take(): Promise<StoreSnapshot> {
-    await this.takeSlot();
+    await this.slots.take();
     try {
       const [connection, ground] = await this.pin();
       const lifetime = new Lifetime();
       this.used.set(connection, lifetime);
       return new PostgresSnapshot(this.options.journal, connection, ground, lifetime, () => this.release(connection));
     } catch (cause) {
-      this.giveSlot();
+      this.slots.give();
       throw storeError(cause, this.options.journal.shown, "reading");
     }
   }
@@ -62,43 +62,8 @@ export class SnapshotPool {
     for (const connection of this.used.keys()) connection.destroy();
     const idle = this.idle.splice(0);
     this.used.clear();
-    for (const resume of this.waiting) resume();
+    this.slots.close();
     await Promise.all(idle.map(({ connection }) => connection.close()));
-  }
-
-  /** Waits until fewer than the most connections are in use; whoever asked first goes first. */
-  private async takeSlot(): Promise<void> {
-    if (this.free > 0) {
-      this.free--;
-      return;
-    }
-    const { timeoutMs } = this.options.connecting;
-    let timer: NodeJS.Timeout | undefined;
-    const handedOver = await new Promise<boolean>((resolve) => {
-      const resume = (): void => {
-        this.waiting.delete(resume);
-        resolve(true);
-      };
-      this.waiting.add(resume);
-      timer = setTimeout(() => resolve(!this.waiting.delete(resume)), timeoutMs);
-    });
-    clearTimeout(timer);
-    if (handedOver) return;
-    const { shown } = this.options.journal;
-    throw new LedgerError(
-      "STORE_BUSY",
-      `reading ${shown} waited ${timeoutMs} ms for one of ${connectionsMax} snapshots to be released`,
-      {
-        details: { location: shown, snapshotsMax: connectionsMax },
-        hint: "release snapshots that are no longer read",
-      },
-    );
-  }
-
-  private giveSlot(): void {
-    const [next] = this.waiting;
-    if (next === undefined) this.free++;
-    else next();
   }
 
   /** A connection inside a transaction that has read. One that has stood idle may be gone without having said so: then another
@@ -146,7 +111,7 @@ export class SnapshotPool {
       this.idle.push({ connection, since: performance.now() });
       this.watchIdle();
     }
-    this.giveSlot();
+    this.slots.give();
   }
 
   private watchIdle(): void {

@@ -3,6 +3,7 @@
 import { LedgerError } from "../../kernel/errors.js";
 import type { StoreSnapshot } from "../../journal/store.js";
 import { Lifetime } from "../lifetime.js";
+import { SnapshotSlots } from "../snapshot-slots.js";
 import { whenFree } from "./busy.js";
 import { connect } from "./connection.js";
 import type { Connection } from "./connection.js";
@@ -11,8 +12,6 @@ import { storeError } from "./errors.js";
 import { readHead, SqliteReads } from "./reads.js";
 import { prepare, readStatements } from "./statements.js";
 import type { ReadStatements } from "./statements.js";
-
-const connectionsMax = 8;
 
 interface Reader {
   readonly connection: Connection;
@@ -26,8 +25,7 @@ export class SnapshotPool {
   private readonly check: () => void;
   private readonly idle: Reader[] = [];
   private readonly used = new Map<Reader, Lifetime>();
-  private readonly waiting = new Set<() => void>();
-  private free = connectionsMax;
+  private readonly slots: SnapshotSlots;
   private closed = false;
 
   /** `check` is asked before each snapshot whether the file may still be read. */
@@ -35,6 +33,7 @@ export class SnapshotPool {
     this.path = path;
     this.busyTimeoutMs = busyTimeoutMs;
     this.check = check;
+    this.slots = new SnapshotSlots(path, busyTimeoutMs);
   }
 
   async take(): Promise<StoreSnapshot> {
@@ -53,14 +52,14 @@ export class SnapshotPool {
   }
 
   private async hold(): Promise<readonly [Reader, Lifetime]> {
-    await this.takeSlot();
+    await this.slots.take();
     try {
       const reader = await whenFree(this.path, "reading", this.busyTimeoutMs, () => this.pin());
       const lifetime = new Lifetime();
       this.used.set(reader, lifetime);
       return [reader, lifetime];
     } catch (cause) {
-      this.giveSlot();
+      this.slots.give();
       throw storeError(cause, this.path, "reading");
     }
   }
@@ -76,40 +75,7 @@ export class SnapshotPool {
     for (const lifetime of this.used.values()) lifetime.close();
     for (const reader of [...this.idle.splice(0), ...this.used.keys()]) reader.connection.close();
     this.used.clear();
-    for (const resume of this.waiting) resume();
-  }
-
-  /** Waits until fewer than the most connections are in use; whoever asked first goes first. */
-  private async takeSlot(): Promise<void> {
-    if (this.free > 0) {
-      this.free--;
-      return;
-    }
-    let timer: NodeJS.Timeout | undefined;
-    const handedOver = await new Promise<boolean>((resolve) => {
-      const resume = (): void => {
-        this.waiting.delete(resume);
-        resolve(true);
-      };
-      this.waiting.add(resume);
-      timer = setTimeout(() => resolve(!this.waiting.delete(resume)), this.busyTimeoutMs);
-    });
-    clearTimeout(timer);
-    if (handedOver) return;
-    throw new LedgerError(
-      "STORE_BUSY",
-      `reading ${this.path} waited ${this.busyTimeoutMs} ms for one of ${connectionsMax} snapshots to be released`,
-      {
-        details: { path: this.path, snapshotsMax: connectionsMax },
-        hint: "release snapshots that are no longer read",
-      },
-    );
-  }
-
-  private giveSlot(): void {
-    const [next] = this.waiting;
-    if (next === undefined) this.free++;
-    else next();
+    this.slots.close();
   }
 
   /** A connection inside a transaction that has read. */
@@ -148,7 +114,7 @@ export class SnapshotPool {
       // It read only: nothing is lost, and a connection that cannot end its transaction is not used again.
       reader.connection.close();
     }
-    this.giveSlot();
+    this.slots.give();
   }
 }
 
