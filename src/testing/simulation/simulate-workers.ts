@@ -141,11 +141,12 @@ class Workers {
 
   private async enqueue(runId: string): Promise<void> {
     const { world, draw, attempts } = this;
-    if (world.alive.length === 0) await world.wake();
+    // First, for what is awaited takes its time on a store that is far, and a process may die of what its worker does meanwhile.
+    const from = await world.head();
+    while (world.alive.length === 0) await world.wake();
     const process = draw.one(world.alive);
     const mark = `call ${attempts.length + 1}`;
     const call = { wishes: [{ type: "enqueue", runId } as const], isList: false, fence: null, id: `enqueue ${runId}` };
-    const from = await world.head();
     const told = await send(process.ledger!, call, mark);
     attempts.push({ mark, by: `p${process.number}`, call, from, to: 0, told, isHeard: true, clock: 0 });
   }
