@@ -120,10 +120,11 @@ describe("tail", () => {
     const following = tail(file, "--json", "-n", "0");
     const shown = new AbortController();
     const writing = (async () => {
-      // Each append opens the file and folds it on closing: a reader that starts needs a moment between two of them.
+      // Each append opens the file and folds it on closing: a reader that starts needs a moment between two of them, and a longer
+      // one on a busy machine.
       for (let number = 6; !shown.signal.aborted; number++) {
         await append(file, "log/a", numbered(number));
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        await new Promise((resolve) => setTimeout(resolve, 100 * (number - 5)));
       }
     })();
 
