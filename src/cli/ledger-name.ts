@@ -6,9 +6,7 @@ export function isAddress(location: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(location);
 }
 
-/** The name of a ledger that was opened at this location. */
-export function ledgerName(location: string): string {
-  if (!isAddress(location)) return location;
-  const { host, pathname, searchParams } = new URL(location);
-  return `postgres://${host}${pathname}?journal=${searchParams.get("journal") ?? "runledger"}`;
+/** How to call the ledger that was opened by this name: a file as it was named, a journal in PostgreSQL as its store says. */
+export function ledgerName(named: string, { location }: { readonly location: string }): string {
+  return isAddress(named) ? location : named;
 }

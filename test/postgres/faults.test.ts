@@ -74,7 +74,7 @@ async function playRound(seed: number): Promise<Counts & { readonly faults: numb
     if (line !== "ready") tell(JSON.parse(line) as Told);
   });
   onCleanup(() => void child.process.kill("SIGKILL"));
-  await child.line("ready");
+  await Promise.race([child.line("ready"), child.finished]); // one that could not begin shows it below
 
   const run = { going: true };
   const calling = Promise.all([

@@ -51,13 +51,15 @@ async function init(line: CommandLine, options: InitOptions): Promise<void> {
     ...(options.key === undefined ? {} : { key: options.key }),
   });
   try {
-    const { origin, format, head } = await ledger.status();
+    const status = await ledger.status();
+    const { origin, format, head } = status;
+    const shown = ledgerName(file, status);
     const { position, id } = head;
     const key = await verifierKeyOf(ledger);
-    if (options.json) await terminal.json({ ledger: ledgerName(file), origin, format, head: { position, id }, key });
+    if (options.json) await terminal.json({ ledger: shown, origin, format, head: { position, id }, key });
     else
       await terminal.line(
-        `created ${escapeText(ledgerName(file))}: ${origin}, format ${format}${key === null ? "" : `, key ${key}`}`,
+        `created ${escapeText(shown)}: ${origin}, format ${format}${key === null ? "" : `, key ${key}`}`,
       );
   } finally {
     await ledger.close();

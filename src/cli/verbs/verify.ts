@@ -85,8 +85,10 @@ async function check(line: CommandLine, argument: string | undefined, options: V
   const definitions = await loadDefinitions(options, line.env);
   const file = ledgerFile(argument ?? options.ledger, line.env);
   const workers = verifyWorkers(file, options.workers ?? Math.min(2, availableParallelism()));
-  const verified = await withRawReader(terminal, file, (reader) =>
-    verify(reader, {
+  let shown = file;
+  const verified = await withRawReader(terminal, file, (reader) => {
+    shown = ledgerName(file, reader);
+    return verify(reader, {
       level,
       ...definitions,
       from,
@@ -96,11 +98,11 @@ async function check(line: CommandLine, argument: string | undefined, options: V
       workers,
       onProgress: ({ phase, done, total }) =>
         terminal.progress(`${grouped(done)} of ${grouped(total)} ${phase} verified`),
-    }),
-  );
+    });
+  });
   terminal.endProgress();
   // Whoever named the ledger here must name it there too.
-  const named = (argument ?? options.ledger) === undefined ? "" : ` --ledger ${shellWord(ledgerName(file))}`;
+  const named = (argument ?? options.ledger) === undefined ? "" : ` --ledger ${shellWord(shown)}`;
   const report = { ...verified, next: verified.next.map((command) => `${command}${named}`) };
   if (options.json) await terminal.json(report);
   else for (const text of formatReport(report).trimEnd().split("\n")) await terminal.line(coloured(terminal, text));
