@@ -1,13 +1,15 @@
 /** Hints from the commits of one process to whoever waits in another one, and that nothing rests on them. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { Client } from "pg";
 import { expect, test } from "vitest";
 import { openLedger } from "../../src/index.js";
 import type { Ledger, Store } from "../../src/index.js";
 import { openPostgresStore } from "../../src/store/postgres/store.js";
 import { onCleanup } from "../engine/fixture.js";
-import { ask, journalUrl, schemaOf, serverUrl } from "./place.js";
+import { ask, behindProxy, journalUrl, schemaOf, serverUrl } from "./place.js";
 import { channelOf } from "../../src/store/postgres/listen.js";
 
 const appender = fileURLToPath(new URL("../children/postgres-appender.mjs", import.meta.url));
@@ -82,6 +84,39 @@ test("commits are announced by the position of the last one, and nothing else is
 
   await expect.poll(() => heard.at(-1)).toBe(size);
   expect(heard.length).toBe(before + 1);
+});
+
+test("no commit is announced from within another one, which would no longer wait for its disk", async () => {
+  const { proxy, url, direct } = await behindProxy();
+  const ledger = await openLedger(url);
+  onCleanup(() => ledger.close());
+  await append(ledger);
+  const other = new Client({ connectionString: serverUrl() });
+  await other.connect();
+  onCleanup(() => other.end());
+  const executed: string[] = [];
+  proxy.hear = (text) => void executed.push(text);
+  const announced = (): number => executed.filter((text) => text.includes("pg_notify")).length;
+  for (let round = 0; round < 5; round++) {
+    // One that is announced at once, and one that has to wait for its announcement, with another commit behind it that waits for the lock.
+    await append(ledger);
+    await append(ledger);
+    await other.query("BEGIN");
+    await other.query(`SELECT FROM "${schemaOf(direct)}".head FOR UPDATE`);
+    const waiting = append(ledger);
+    await sleep(30);
+    await other.query("COMMIT");
+    await waiting;
+  }
+  await expect.poll(announced).toBeGreaterThan(2);
+
+  let within = false;
+  const wrong = executed.filter((text) => {
+    if (text.startsWith("BEGIN")) within = true;
+    if (text === "COMMIT" || text === "ROLLBACK") within = false;
+    return within && text.includes("pg_notify");
+  });
+  expect(wrong).toEqual([]);
 });
 
 test("whoever waits goes on by asking when the connection that listens is ended, and it comes back", async () => {

@@ -91,6 +91,7 @@ export class Link {
       return;
     }
     const text = this.executed(frame);
+    if (text !== null) this.proxy.hear(text);
     const cut = text === null ? null : this.proxy.cutFor(text);
     if (cut?.moment === "before") {
       this.strike(cut, () => this.askOne(frame));

@@ -31,6 +31,8 @@ export class Proxy {
   private readonly links = new Set<Link>();
   private readonly cuts = new Set<ArmedCut>();
   private refusing = false;
+  /** Is told each text that is executed, in order. */
+  hear: (text: string) => void = () => {};
   /** How long each answer is kept back. */
   delayMs = 0;
   /** Does nothing go either way? */

@@ -44,6 +44,8 @@ export class Writer {
   private cachedAt: string | null = null;
   private connection: Connection | null = null;
   private transaction: PostgresTransaction | null = null;
+  /** Is a transaction open on the connection, or about to be? What is sent then is part of it. */
+  private within = false;
   private dropDueAt = 0;
   /** The last position that was committed here and not announced yet. */
   private unannounced: number | null = null;
@@ -70,6 +72,7 @@ export class Writer {
       const connection = await this.connected();
       faults?.("begin", "before");
       const asked = streams.filter((name) => this.cache.get(name) === undefined);
+      this.within = true;
       const { ground, found } = await this.lockHead(connection, asked);
       this.checkOpen();
       faults?.("begin", "after");
@@ -120,7 +123,7 @@ export class Writer {
    *  comes next on the connection comes behind it. */
   announce(): void {
     const { connection, unannounced } = this;
-    if (unannounced === null || connection === null || connection.broken || this.transaction !== null) return;
+    if (unannounced === null || connection === null || connection.broken || this.within) return;
     const waitMs = this.announcedAt + announceMsMin - performance.now();
     if (waitMs > 0) {
       const again = (): void => {
@@ -215,6 +218,7 @@ export class Writer {
           this.cachedAt = head?.id ?? null;
           if (head !== null && head.seq !== ground.head?.seq) this.unannounced = head.seq;
           this.transaction = null;
+          this.within = false;
           release();
         },
         undo: async () => {
@@ -231,12 +235,16 @@ export class Writer {
     this.transaction = null;
     this.forget();
     const { connection } = this;
-    if (connection === null) return;
+    if (connection === null) {
+      this.within = false;
+      return;
+    }
     try {
       if (!connection.broken) await connection.command("ROLLBACK");
     } catch {
       // The server undoes it when it sees that the connection is gone.
     }
+    this.within = false;
     if (connection.broken) this.drop();
   }
 
