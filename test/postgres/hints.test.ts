@@ -103,10 +103,10 @@ test("no commit is announced from within another one, which would no longer wait
     await append(ledger);
     await other.query("BEGIN");
     await other.query(`SELECT FROM "${schemaOf(direct)}".head FOR UPDATE`);
-    const waiting = append(ledger);
+    const behind = append(ledger);
     await sleep(30);
     await other.query("COMMIT");
-    await waiting;
+    await behind;
   }
   await expect.poll(announced).toBeGreaterThan(2);
 
