@@ -24,7 +24,8 @@ const { createMemoryStore } = await load("src/store/memory/store.js");
 const { openPostgresStore } = await load("src/store/postgres/store.js");
 const { openSqliteStore } = await load("src/store/sqlite/store.js");
 
-fc.configureGlobal({ seed, numRuns: tries });
+// Whether it is seen is asked here, and not how little of a history would do.
+fc.configureGlobal({ seed, numRuns: tries, endOnFailure: true });
 const scratch = mkdtempSync(join(tmpdir(), "runledger-defect-"));
 process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
 
