@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { afterEach } from "vitest";
+import { onCleanup } from "../cleanups.js";
 import { runCommandLine } from "../../src/cli/program.js";
 import { openLedger } from "../../src/index.js";
 
@@ -26,15 +26,10 @@ export interface RunOptions {
   readonly cwd?: string;
 }
 
-const folders: string[] = [];
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
-
 /** A folder for one test. */
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "runledger-cli-"));
-  folders.push(folder);
+  onCleanup(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { DatabaseError } from "pg";
-import { afterEach, describe } from "vitest";
+import { describe } from "vitest";
 import { openLedger } from "../../src/index.js";
 import type { Ledger, LedgerOptions, Store } from "../../src/index.js";
 import type { FaultSeam } from "../../src/journal/store.js";
@@ -13,6 +13,7 @@ import { asyncMemoryStore } from "../../src/testing/async-memory-store.js";
 import type { AsyncMemoryStoreOptions } from "../../src/testing/index.js";
 import { openPostgresStore } from "../../src/store/postgres/store.js";
 import { openSqliteStore } from "../../src/store/sqlite/store.js";
+import { onCleanup, onEndOfFile } from "../cleanups.js";
 import { addressOf, dropJournal, freshName, sql } from "../postgres/journal.js";
 
 /** Those that other processes open too, by the place where the journal is. */
@@ -34,24 +35,32 @@ export function isTried(name: StoreName, k: number, oneIn: number): boolean {
   return (k + runSeed) % (name === "postgres" ? 4 * oneIn : oneIn) === 0;
 }
 
-/** Is the k-th of these steps the first of its kind? On PostgreSQL what a transaction writes goes out with its commit, so that it is
- *  all one where a process dies before that: there the kinds are those in which the server has something to do. */
-export function isFirstOfKind(name: StoreName, steps: readonly string[], k: number): boolean {
-  const step = steps[k - 1]!;
-  return steps.indexOf(step) === k - 1 && (name !== "postgres" || /^(schema|commit|scrub) /.test(step));
+/** At which of the steps that a whole run passed ("entries before", …) a process is killed, by their numbers from 1 on. Each kind of
+ *  step at its first, or at its last, before or after it as the seed has it; commits on both sides; and one in so many of the rest.
+ *  All of them in the long run. */
+export function killedAt(
+  name: SharedStoreName,
+  steps: readonly string[],
+  oneIn: number,
+  place: "first" | "last" = "first",
+): readonly number[] {
+  const isOfKind = (step: string, index: number): boolean => {
+    const [kind = ""] = step.split(" ");
+    const moments = [...new Set(steps.filter((each) => each.startsWith(`${kind} `)))];
+    const kinds = [...new Set(steps.map((each) => each.split(" ")[0]))];
+    const isDrawn = kind === "commit" || step === moments[Math.abs(kinds.indexOf(kind) + runSeed) % moments.length];
+    return isDrawn && index === (place === "first" ? steps.indexOf(step) : steps.lastIndexOf(step));
+  };
+  const isLong = process.env["RUNLEDGER_LONG"] === "1";
+  return steps.flatMap((step, index) =>
+    isLong || isOfKind(step, index) || isTried(name, index + 1, oneIn) ? [index + 1] : [],
+  );
 }
 
 /** The one seed of this run, printed at its start. */
 export const runSeed = Number(process.env["RUNLEDGER_SEED"]);
 
-const cleanups: (() => Promise<void> | void)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-
-export function onCleanup(clean: () => Promise<void> | void): void {
-  cleanups.push(clean);
-}
+export { onCleanup };
 
 /** A directory that is gone after the test. */
 export function directory(): string {
@@ -116,10 +125,12 @@ function isJournalUrl(place: string): boolean {
   return place.startsWith("postgres:");
 }
 
+/** Counted in each file anew: what a seed leads to does not depend on which file came first. */
 let stores = 0;
 
 /** `luck`: how much trouble the async memory store makes. */
 export async function openStore(name: StoreName, luck: AsyncMemoryStoreOptions = {}): Promise<Store> {
+  if (stores === 0) onEndOfFile(() => void (stores = 0));
   const store =
     name === "memory"
       ? createMemoryStore()

@@ -1,7 +1,7 @@
 /** Journals of the tests: a schema each, in the database of the run's server (see `postgres-server.ts`). */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
-import { afterAll } from "vitest";
+import { onEndOfFile } from "../cleanups.js";
 
 /** The address of the server that the run uses, with the rights of a superuser; no journal is named. */
 export const serverUrl = process.env["RUNLEDGER_TEST_POSTGRES"]!;
@@ -19,10 +19,13 @@ export function addressOf(journal: string, server: string = serverUrl): string {
 
 /** One connection for all tests of a file. */
 let connected: Promise<pg.Client> | undefined;
-afterAll(async () => (await connected)?.end());
 
 async function connect(): Promise<pg.Client> {
   const client = new pg.Client(serverUrl);
+  onEndOfFile(() => {
+    connected = undefined;
+    return client.end();
+  });
   await client.connect();
   // Whoever still holds a table when it is to go has forgotten to close, which is better said than waited for.
   await client.query("SET lock_timeout = '20s'; SET client_min_messages = 'warning'");

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { openLedger } from "../../src/index.js";
 import { numbersOf, range, recordsOf } from "../api/session-fixture.js";
-import { freshPlace, isTried, sharedStoreNames } from "../engine/fixture.js";
+import { freshPlace, killedAt, sharedStoreNames } from "../engine/fixture.js";
 import { runChild } from "./child.js";
 import type { Finished } from "./child.js";
 
@@ -14,7 +14,6 @@ interface Said {
   readonly moment?: string;
 }
 
-const long = process.env["RUNLEDGER_LONG"] !== undefined;
 /** How many records there may be: whole calls, and nothing between. */
 const wholeCalls = [0, 1, 201, 402, 1_402];
 
@@ -57,10 +56,8 @@ test.each(sharedStoreNames)(
     for (const step of ["contents", "entries", "streams", "documents", "commit"])
       expect(steps).toEqual(expect.arrayContaining([`${step} before`, `${step} after`]));
 
-    // Each kind of step at its last, where most has happened before, and some of the rest; all of them in the long run.
-    const chosen = steps
-      .map((_, index) => index + 1)
-      .filter((k) => long || steps.lastIndexOf(steps[k - 1]!) === k - 1 || isTried(name, k, 12));
+    // At its last of a kind most has happened before.
+    const chosen = killedAt(name, steps, 40, "last");
     for (const k of chosen) {
       const killed = freshPlace(name);
       const child = await runChild("capturer.mjs", [killed, String(k)]);

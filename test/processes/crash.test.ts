@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { openLedger } from "../../src/index.js";
 import type { ContentReference, LedgerError } from "../../src/index.js";
-import { freshPlace, isFirstOfKind, isTried, sharedStoreNames } from "../engine/fixture.js";
+import { freshPlace, killedAt, sharedStoreNames } from "../engine/fixture.js";
 import { runChild } from "./child.js";
 import type { Finished } from "./child.js";
 
@@ -12,8 +12,6 @@ interface Said {
   readonly position: number;
   readonly count: number;
 }
-
-const long = process.env["RUNLEDGER_LONG"] !== undefined;
 
 async function check(path: string, child: Finished): Promise<void> {
   const lines = child.lines.map((line) => JSON.parse(line) as Partial<Said> & { erased?: string; checkpoint?: number });
@@ -70,10 +68,7 @@ test.each(sharedStoreNames)(
     const steps = passed.map((each) => `${each.step} ${each.moment}`);
     for (const step of passedOn[name]) expect(steps).toContain(`${step} before`);
 
-    // Each kind of step at its first, and a tenth of the rest; all of them in the long run.
-    const chosen = steps
-      .map((_, index) => index + 1)
-      .filter((k) => long || isFirstOfKind(name, steps, k) || isTried(name, k, 10));
+    const chosen = killedAt(name, steps, 30);
     for (const k of chosen) {
       const killed = freshPlace(name);
       const child = await runChild("crasher.mjs", [killed, String(k)]);

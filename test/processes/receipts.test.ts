@@ -2,11 +2,9 @@
 import { expect, test } from "vitest";
 import { accept, content, defineCommand, defineEvents, openLedger, refuse } from "../../src/index.js";
 import type { Ledger, LedgerError } from "../../src/index.js";
-import { freshPlace, isFirstOfKind, isTried, sharedStoreNames } from "../engine/fixture.js";
+import { freshPlace, killedAt, sharedStoreNames } from "../engine/fixture.js";
 import { runChild } from "./child.js";
 import type { Finished } from "./child.js";
-
-const long = process.env["RUNLEDGER_LONG"] !== undefined;
 
 interface Answer {
   readonly order: number;
@@ -98,10 +96,7 @@ test.each(sharedStoreNames)(
     for (const step of ["begin", "entries", "contents", "documents", "commit"])
       expect(steps).toContain(`${step} before`);
 
-    // Each kind of step at its first, and one in twenty of the rest; all of them in the long run.
-    const chosen = steps
-      .map((_, index) => index + 1)
-      .filter((k) => long || isFirstOfKind(name, steps, k) || isTried(name, k, 20));
+    const chosen = killedAt(name, steps, 60);
     let deaths = 0;
     for (const k of chosen) {
       const path = freshPlace(name);

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import type { ExecuteResult, LedgerError } from "../../src/index.js";
 import { seededNumbers } from "../../src/testing/seeded.js";
-import { freshPlace, isTried, runSeed, sharedStoreNames } from "../engine/fixture.js";
+import { freshPlace, killedAt, runSeed, sharedStoreNames } from "../engine/fixture.js";
 import { area, openLedger, receive, replay, reserve, stock } from "../examples/stock-area.js";
 import { runChild } from "./child.js";
 import type { Finished } from "./child.js";
@@ -70,11 +70,7 @@ test.each(sharedStoreNames)(
     for (const step of ["schema", "entries", "contents", "projections", "documents", "commit"])
       expect(steps).toContain(`${step} before`);
 
-    // What changes documents, and commits, at its first; one in ten of the rest; all of them in the long run.
-    const always = ["projections", "documents", "commit"].flatMap((step) => [`${step} before`, `${step} after`]);
-    const chosen = steps
-      .map((_, index) => index + 1)
-      .filter((k) => long || always.some((step) => steps.indexOf(step) === k - 1) || isTried(name, k, 10));
+    const chosen = killedAt(name, steps, 60);
     let deaths = 0;
     for (const k of chosen) {
       const killed = freshPlace(name);
@@ -98,7 +94,7 @@ test.each(sharedStoreNames)(
   async (name) => {
     const path = freshPlace(name);
     const next = seededNumbers(runSeed);
-    for (let round = 1; round <= (long ? 200 : 6); round++) {
+    for (let round = 1; round <= (long ? 200 : 3); round++) {
       const k = 1 + Math.floor(next() * 120);
       const child = await runChild("stock-crasher.mjs", [path, String(k), String(round)]);
       expect(child.stderr).toBe("");

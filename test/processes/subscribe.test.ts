@@ -79,7 +79,7 @@ test.each(sharedStoreNames)(
     // Around each commit up to the first acknowledgement, and some of the rest; all in the long run.
     const firstAcknowledged = steps.indexOf("commit after", steps.indexOf("hand out after")) + 1;
     const isOfFirst = (k: number): boolean => k <= firstAcknowledged && /^(commit|hand out)/.test(steps[k - 1]!);
-    const chosen = steps.map((_, index) => index + 1).filter((k) => long || isOfFirst(k) || isTried(name, k, 16));
+    const chosen = steps.map((_, index) => index + 1).filter((k) => long || isOfFirst(k) || isTried(name, k, 32));
     for (let index = 0; index < chosen.length; index += 2)
       await Promise.all(chosen.slice(index, index + 2).map((k) => killAndGoOn(name, k)));
     process.stdout.write(`killed at ${chosen.length} of ${steps.length} points\n`);

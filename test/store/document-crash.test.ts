@@ -2,11 +2,9 @@
 import { expect, test } from "vitest";
 import { part } from "../../src/testing/store-documents.js";
 import { read } from "../../src/testing/store-histories.js";
-import { freshPlace, isFirstOfKind, isTried, openShared, sharedStoreNames } from "../engine/fixture.js";
+import { freshPlace, killedAt, openShared, sharedStoreNames } from "../engine/fixture.js";
 import { runChild } from "../processes/child.js";
 import type { Finished } from "../processes/child.js";
-
-const long = process.env["RUNLEDGER_LONG"] === "1";
 
 /** What stands in a table that was there from the transaction `first` on, after the transaction `last`. */
 function documentsAfter(first: number, last: number): readonly (readonly [key: string, n: number])[] {
@@ -57,10 +55,7 @@ test.each(sharedStoreNames)(
       .flatMap(({ step, moment }) => (step === undefined ? [] : [`${step} ${moment}`]));
     for (const step of ["projections", "documents", "commit"]) expect(steps).toContain(`${step} before`);
 
-    // Each kind of step at its first, and a tenth of the rest; all of them in the long run.
-    const chosen = steps
-      .map((_, index) => index + 1)
-      .filter((k) => long || isFirstOfKind(name, steps, k) || isTried(name, k, 10));
+    const chosen = killedAt(name, steps, 30);
     for (const k of chosen) {
       const killed = freshPlace(name);
       const child = await runChild("document-crasher.mjs", [killed, String(k)]);
