@@ -1,33 +1,28 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/order.js";
-import { sharing } from "./test/sharing.js";
 
 // Long searches run behind RUNLEDGER_LONG=1 (`npm run test:long`).
 const long = process.env.RUNLEDGER_LONG === "1";
 
-const each = {
-  // Processes, not threads: tests kill children and change the working directory.
-  pool: "forks" as const,
-  setupFiles: ["test/setup.ts"],
-  // A limit ends what hangs and judges no speed: on a busy machine a test of one second takes ten. Tests say a longer one, never
-  // a shorter.
-  testTimeout: long ? 600_000 : 120_000,
-  hookTimeout: long ? 600_000 : 120_000,
-  // What a test polls for must come, however busy the machine is.
-  expect: { poll: { timeout: 30_000, interval: 10 } },
-};
-
 export default defineConfig({
   test: {
-    projects: [
-      { test: { ...each, name: "alone", include: ["test/**/*.test.ts"], exclude: sharing.include } },
-      { test: { ...each, ...sharing, name: "sharing", isolate: false } },
-    ],
+    include: ["test/**/*.test.ts"],
+    // Processes, not threads: tests kill children and change the working directory.
+    pool: "forks",
     // One for each core: vitest leaves one core to itself, which on two cores is half of the machine.
     maxWorkers: availableParallelism(),
+    // The files of a worker share its process: half a second of a core for each of them, and code that has run is faster.
+    isolate: false,
     sequence: { sequencer: LongestFirst },
     globalSetup: ["test/seed.ts", "test/postgres-server.ts"],
+    setupFiles: ["test/setup.ts"],
+    // A limit ends what hangs and judges no speed: on a busy machine a test of one second takes ten. Tests say a longer one, never
+    // a shorter.
+    testTimeout: long ? 600_000 : 120_000,
+    hookTimeout: long ? 600_000 : 120_000,
+    // What a test polls for must come, however busy the machine is.
+    expect: { poll: { timeout: 30_000, interval: 10 } },
     coverage: {
       provider: "v8",
       include: ["src/**/*.ts", "projections/**/*.ts"],

@@ -43,11 +43,9 @@ const longest: readonly string[] = [
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const ordered = await super.sort(files);
-    const rank = ({ moduleId, project }: TestSpecification): number => {
+    const rank = ({ moduleId }: TestSpecification): number => {
       const found = longest.findIndex((file) => moduleId.endsWith(file));
-      // Those that share a process stand together, or it would end between two of them; they come last, for they are short.
-      const behind = project.config.isolate ? 0 : longest.length + 1;
-      return behind + (found === -1 ? longest.length : found);
+      return found === -1 ? longest.length : found;
     };
     return ordered.sort((one, other) => rank(one) - rank(other));
   }

@@ -8,7 +8,7 @@ const long = process.env["RUNLEDGER_LONG"] !== undefined;
 
 export function describeOnStores(name: string, subject: CommandsSubject): void {
   for (const store of storeNames) {
-    const numRuns = runsOn(store, store === "memory" ? (long ? 200 : 15) : long ? 30 : 2);
+    const numRuns = store === "memory" ? (long ? 200 : 10) : long ? runsOn(store, 30) : 1;
     const open = async () => ({ store: await openStore(store), dispose: async () => {} });
     describeCommands(`${name}, on ${store},`, { ...subject, numRuns, open }, { describe, test });
   }

@@ -23,10 +23,11 @@ export const sharedStoreNames: readonly SharedStoreName[] = ["sqlite", "postgres
 export type StoreName = "memory" | "async memory" | SharedStoreName;
 export const storeNames: readonly StoreName[] = ["memory", "async memory", ...sharedStoreNames];
 
-/** How many histories a property tries on a store, of so many on the others: on PostgreSQL each one makes a schema, and each read
- *  goes to another process. */
+/** How many histories a property tries on a store, of so many in memory. In a file and where calls take turns each takes longer;
+ *  on PostgreSQL each one makes a schema, and each read goes to another process. */
 export function runsOn(name: StoreName, count: number): number {
-  return name === "postgres" ? Math.max(2, Math.ceil(count / 10)) : count;
+  if (name === "postgres") return Math.max(2, Math.ceil(count / 10));
+  return name === "memory" || process.env["RUNLEDGER_LONG"] === "1" ? count : Math.max(2, Math.ceil(count / 3));
 }
 
 /** Is the k-th of many things one of those that are tried, of which there is one in so many? On PostgreSQL one in four times as

@@ -7,11 +7,14 @@ import type { Command, Ledger, LedgerOptions, Store } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { manualClock } from "../../src/testing/manual-clock.js";
 import { seededBytes } from "../../src/testing/seeded.js";
-import { open, openStore, storeNames } from "./fixture.js";
+import { open, openStore, runsOn, storeNames } from "./fixture.js";
+import type { StoreName } from "./fixture.js";
 import { remoteStore } from "./remote.js";
 
 const long = process.env["RUNLEDGER_LONG"] !== undefined;
-const runs = (count: number): { readonly numRuns: number } => ({ numRuns: long ? count : Math.max(5, count / 10) });
+const runs = (name: StoreName, count: number): { readonly numRuns: number } => ({
+  numRuns: long ? count : runsOn(name, count / 10),
+});
 const { enqueue, claimNext, requeue, requestCancel } = queueCommands;
 const start = Date.UTC(2026, 0, 1);
 
@@ -83,7 +86,7 @@ describe.each(storeNames)("two engines that take turns at one queue, on %s", (na
         expect(await run(history, await openStore(name), 2)).toEqual(expected);
         expect(await run(history, remoteStore(await openStore(name)).store, 2)).toEqual(expected);
       }),
-      runs(100),
+      runs(name, 100),
     );
   });
 });

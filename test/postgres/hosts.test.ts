@@ -8,7 +8,7 @@ import { workThroughQueue } from "../processes/queue-work.js";
 import { ask, expectSound, journalUrl } from "./place.js";
 
 const long = process.env["RUNLEDGER_LONG"] === "1";
-const items = long ? 3_000 : 300;
+const items = long ? 3_000 : 200;
 const hourMs = 3_600_000;
 
 /** The database's clock, in ms. */
@@ -31,7 +31,7 @@ test(
       ledger,
       processes: 4,
       items,
-      ...(long ? { kills: 20, stops: 12 } : { kills: 4, stops: 3 }),
+      ...(long ? { kills: 20, stops: 12 } : { kills: 3, stops: 3 }),
       width: 4,
       leaseMs: 3_000,
       skewsMs: [5 * hourMs, -7 * hourMs, 40 * 24 * hourMs, 0],

@@ -27,7 +27,7 @@ test.each(storeNames)(
   "on %s every call is answered as the reference model says, and leaves what it says",
   { timeout: 3_600_000 },
   async (name) => {
-    for (let run = 0; run < (name === "memory" ? 15 : 4) * (long ? 30 : 1); run++) {
+    for (let run = 0; run < (name === "memory" ? 8 : 2) * (long ? 60 : 1); run++) {
       const seed = runSeed + run;
       const { difference, history } = await compareWithModel({ seed, store: await openStore(name) });
       expect(difference, `RUNLEDGER_SEED=${seed}, on ${name}\n${history.join("\n")}`).toBe(null);

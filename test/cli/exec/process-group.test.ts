@@ -73,8 +73,9 @@ describe("a process group", () => {
   });
 
   test("is gone when all of it are dead, though nobody has looked", async () => {
-    // A parent that never waits.
-    const { identity, said } = await group("setsid sh -c 'exit 0' & echo $!; exec sleep 60");
+    // A parent that never waits: it is no shell any more when its child ends.
+    const ends = "setsid sh -c 'until grep -q sleep /proc/$PPID/comm; do sleep 0.01; done' & echo $!";
+    const { identity, said } = await group(`${ends}; exec sleep 60`);
     const zombie = { ...identity, pid: Number(said), startedAt: "0" };
     await expect.poll(() => table.get(zombie.pid)?.dead).toBe(true);
     expect(stateOfGroup({ ...zombie, startedAt: String(table.get(zombie.pid)!.started) }, table)).toBe("gone");
