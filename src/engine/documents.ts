@@ -47,8 +47,13 @@ export interface BatchDocuments {
    *  once, behind the append of the batch's entries and before the commit, with the last entry, or the head when the
    *  batch has none. Undefined when there is nothing to be written. */
   write(transaction: StoreTransaction, last: { readonly seq: number; readonly id: string }): Promise<void> | undefined;
-  /** It is on disk; or it had no entries, and nothing was pending. */
+  /** Do all tables stand as they did before? Called behind `write`. */
+  readonly isSteady: boolean;
+  /** The next batch goes on from it: it is on disk; or on its way, and should it fail everything is forgotten; or it had no entries,
+   *  and nothing was pending. */
   adopt(): void;
+  /** It was adopted, and is on disk. */
+  settle(): void;
 }
 
 /** The documents as one tx sees them: what is stored, what the batch changed, what it changed itself. What these throw or

@@ -76,10 +76,10 @@ export class Queue {
   }
 
   /** Hands out a batch until it is full: by number, by weight, by time. One larger append goes alone. */
-  *takeBatch(): Generator<Queued> {
+  *takeBatch(countMax: number = commandsPerBatchMax): Generator<Queued> {
     const started = systemClock.monotonic();
     let weight = 0;
-    for (let count = 0; count < commandsPerBatchMax; count++) {
+    for (let count = 0; count < Math.min(countMax, commandsPerBatchMax); count++) {
       const [next] = this.waiting;
       if (next === undefined) return;
       weight += next.weight;

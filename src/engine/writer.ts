@@ -1,11 +1,12 @@
 /** The writer: one loop that drains the queue into batches, one commit a batch.
  *  Invariants: an append is acknowledged after its commit and never before; what refuses one changes nothing; a commit
- *  that fails or gives no answer is looked up under a new lock before anybody is told anything; nothing is thrown away
- *  in silence. Source: design section 6. */
+ *  that fails or gives no answer is looked up under a new lock before anybody is told anything, and before any batch that was begun
+ *  behind it is decided again; nothing is thrown away in silence. Source: design section 6, decision 0030. */
 import { systemClock } from "../kernel/clock.js";
 import { LedgerError } from "../kernel/errors.js";
-import type { StoreReads, StoreTransaction } from "../journal/store.js";
+import type { AssumedTransaction, StoreReads, StoreTransaction } from "../journal/store.js";
 import type { Batch } from "./batch.js";
+import { Flight } from "./flight.js";
 import { beginWithin, isBusy, isClosed, isPassing, pause } from "./begin.js";
 import { Queue } from "./queue.js";
 import type { Decided, Queued, Settle } from "./queue.js";
@@ -65,8 +66,14 @@ export class Writer {
 
   private async run(): Promise<void> {
     await immediate();
-    while (this.queue.size > 0) {
-      await this.runBatch();
+    let last: Flight | null = null;
+    while (this.queue.size > 0 || last !== null) {
+      const assumed = this.queue.size > 0 ? (this.options.store.assume?.() ?? null) : null;
+      if (assumed !== null || last === null) last = await this.next(assumed, last);
+      else {
+        await last.done;
+        last = null;
+      }
       // A turn of the event loop: callers that were just answered get to send their next append into the next batch.
       await immediate();
       await this.options.store.maintain();
@@ -74,18 +81,31 @@ export class Writer {
     this.running = null;
   }
 
-  private async runBatch(): Promise<void> {
+  /** Runs a batch until the one behind it may begin; null when it has come to its end by then. */
+  private async next(assumed: AssumedTransaction | null, before: Flight | null): Promise<Flight | null> {
+    const flight = new Flight(assumed, before);
+    flight.done = this.runBatch(flight).finally(() => flight.land());
+    await flight.left;
+    await before?.done;
+    return flight.isInTheAir ? flight : null;
+  }
+
+  private async runBatch(flight: Flight): Promise<void> {
     const started = monotonic();
-    await this.remembered.readAhead(this.queue.upcoming());
-    let transaction: StoreTransaction;
-    try {
-      const { store, busyTimeoutMs } = this.options;
-      transaction = await beginWithin(store, busyTimeoutMs, this.remembered.unknownStreams(this.queue.upcoming()));
-    } catch (error) {
-      for (const queued of this.queue.takeBatch()) queued.reject(error);
-      return;
+    let transaction: StoreTransaction | null = flight.assumed;
+    // Where commits overlap, half of what waits goes now, so that one half is decided while the other is written.
+    const countMax = flight.assumed === null || flight.before !== null ? Infinity : halfOf(this.queue.size);
+    if (transaction === null) {
+      await this.remembered.readAhead(this.queue.upcoming());
+      try {
+        const { store, busyTimeoutMs } = this.options;
+        transaction = await beginWithin(store, busyTimeoutMs, this.remembered.unknownStreams(this.queue.upcoming()));
+      } catch (error) {
+        for (const queued of this.queue.takeBatch()) queued.reject(error);
+        return;
+      }
     }
-    const { outcomes, position } = await this.decideAndCommit(transaction, () => this.queue.takeBatch());
+    const { outcomes, position } = await this.decideAndCommit(flight, transaction, this.queue.takeBatch(countMax));
     const waitedMs = started - (outcomes[0]?.queued.submittedAt ?? started);
     if (waitedMs > 1_000) this.options.onEvent({ type: "stalled", waitedMs, commands: outcomes.length });
     let accepted = 0;
@@ -110,16 +130,26 @@ export class Writer {
       });
   }
 
-  /** Decides what `takeMore` hands out and commits it. Never throws: every append taken has an outcome. */
-  private async decideAndCommit(first: StoreTransaction, takeMore: () => Iterable<Queued>): Promise<Committed> {
+  /** May another batch begin on what this one leaves before it is on disk? Not where it changes more than entries and documents. */
+  private mayLeave({ entries, erasures, documents }: Batch): boolean {
+    return this.options.store.assume !== undefined && entries.length > 0 && erasures.length === 0 && documents.isSteady;
+  }
+
+  /** Decides what the source hands out and commits it. Never throws: every append taken has an outcome. */
+  private async decideAndCommit(
+    flight: Flight,
+    first: StoreTransaction,
+    firstSource: Iterable<Queued>,
+  ): Promise<Committed> {
     let transaction = first;
-    let source: Iterable<Queued> = takeMore();
+    let source = firstSource;
     const taken: Queued[] = [];
     for (let attempt = 1; ; attempt++) {
       let batch: Batch | null = null;
       let outcomes: Outcome[] = [];
       let decided = false;
       let asked = false;
+      let adopted = false;
       try {
         batch = await this.remembered.startBatch(transaction, attempt === 1 ? this.queue.upcoming() : taken);
         for (const queued of source) {
@@ -132,25 +162,40 @@ export class Writer {
         if (batch.entries.length > 0 || batch.documents.pending) {
           await write(transaction, batch, this.remembered.treeReads(transaction));
           asked = true;
-          await transaction.commit();
-        } else await undo(transaction);
-        this.remembered.adopt(batch);
+          const committing = transaction.commit();
+          // The next one may begin on it: should it fail, so does that one.
+          if (attempt === 1 && this.mayLeave(batch)) {
+            this.remembered.adopt(batch);
+            adopted = true;
+            flight.leave();
+          }
+          await committing;
+        } else {
+          if (attempt === 1) await flight.assumed?.check();
+          await undo(transaction);
+        }
+        if (!adopted) this.remembered.adopt(batch);
+        batch.documents.settle();
         return { outcomes, position: lastOf(batch) };
       } catch (cause) {
         // A source that was never asked still hands out its batch; one that was is closed, and what it kept stays queued.
         if (attempt === 1) taken.push(...source);
+        await undo(transaction);
+        await flight.clear();
         // Documents alone, which nobody was promised: whatever became of them, they can be written again.
         const documentsAlone = decided && batch?.entries.length === 0;
         const passes = isBusy(cause) || (documentsAlone && isPassing(cause));
         if (!asked && !passes) {
-          await this.giveUp(transaction);
+          await this.giveUp();
           return { outcomes: failed(outcomes, taken, cause), position: -1 };
         }
-        const found = await this.lookUp(transaction, batch);
+        // One that was assumed and is not so has written nothing, and its connection is sound.
+        const found = await this.lookUp(batch, flight.assumed === null || attempt > 1 || !isBusy(cause));
         if (found.committed) {
           if (batch !== null) {
             this.remembered.keepTime(batch);
             batch.documents.adopt();
+            batch.documents.settle();
           }
           return { outcomes, position: lastOf(batch) };
         }
@@ -172,8 +217,7 @@ export class Writer {
   }
 
   /** After a failure before a commit was asked for: nothing was written, and there is nothing to look for. */
-  private async giveUp(transaction: StoreTransaction): Promise<void> {
-    await undo(transaction);
+  private async giveUp(): Promise<void> {
     this.remembered.forget();
     await this.options.store.reset().catch(() => {}); // whoever comes next is told by its own call
   }
@@ -181,16 +225,15 @@ export class Writer {
   /** After a commit that failed or gave no answer: takes the lock again and compares the id at the batch's last position, which
    *  covers all of it: others may have begun with the same entry, which says that an area is used for the first time. */
   private async lookUp(
-    transaction: StoreTransaction,
     batch: Batch | null,
+    afresh: boolean,
   ): Promise<{ readonly committed: boolean; readonly transaction: StoreTransaction | null; readonly cause?: unknown }> {
-    await undo(transaction);
     this.remembered.forget();
     const deadline = monotonic() + this.options.busyTimeoutMs;
     for (;;) {
       let again: StoreTransaction | null = null;
       try {
-        await this.options.store.reset();
+        if (afresh) await this.options.store.reset();
         again = await this.options.store.begin();
         const last = batch?.entries.at(-1);
         if (last === undefined) return { committed: false, transaction: again };
@@ -268,6 +311,11 @@ function inDoubt(
     },
   );
   return failed(outcomes, taken, cause, error);
+}
+
+/** Few go together. */
+function halfOf(count: number): number {
+  return count < 16 ? count : Math.ceil(count / 2);
 }
 
 /** Waiting and measuring is the process's own business: the injected clock is for what is written down. */

@@ -145,6 +145,14 @@ export interface StoreTransaction extends StoreReads, DocumentWrites {
   rollback(): Promise<void>;
 }
 
+/** A write transaction that was begun without waiting for the lock: on what the one before it leaves, which may be on its way still,
+ *  and with nobody else writing. What it reads is so only if `check` or `commit` say so; where it is not, what it was begun on has
+ *  failed, or others wrote, they and its reads reject with `STORE_BUSY`, and nothing was written. @public */
+export interface AssumedTransaction extends StoreTransaction {
+  /** Resolves when everything that it has answered is so. */
+  check(): Promise<void>;
+}
+
 /** What an operator should know of a store. @public */
 export interface StoreHealth {
   /** Which adapter: `memory`, `sqlite`, `postgres`. */
@@ -182,6 +190,10 @@ export interface Store {
    *  Errors of `begin`, `append` and `commit` carry what the engine must know in their code: `STORE_BUSY` (lock not had, or
    *  a serialisation failure: decide again), `STORE_UNAVAILABLE` (no answer to be had now), anything else (failed for good). */
   begin(streams?: readonly string[]): Promise<StoreTransaction>;
+  /** Begins on an assumption, where that is worth it: the lock is a round trip away, and nobody else has written of late. Null: ask
+   *  for the lock. The transaction before it may be one whose `commit` was called and is not answered yet; when that fails, this one
+   *  does. Stores on which locks cost little have no such thing. */
+  assume?(): AssumedTransaction | null;
   snapshot(): Promise<StoreSnapshot>;
   /** Drops connections and caches after a commit that gave no answer; the next `begin` starts afresh. */
   reset(): Promise<void>;

@@ -6,6 +6,15 @@ export class FairLock {
   /** Waits for its turn; resolves to the function that gives the lock back. */
   async acquire(): Promise<() => void> {
     if (this.held) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    return this.take();
+  }
+
+  /** Takes it if nobody has it; null when somebody does. */
+  tryAcquire(): (() => void) | null {
+    return this.held ? null : this.take();
+  }
+
+  private take(): () => void {
     this.held = true;
     let mine = true;
     return () => {

@@ -104,6 +104,8 @@ class Life {
         return fate.pending;
       },
       listen: (hint: (position: number) => void) => this.listen(hint),
+      // Whether it is worth assuming something depends on how fast the machine is, which no plan may.
+      assume: () => null,
       restart: async (plan: FaultPlan = fate.plan) => {
         await this.die();
         fate.plan = plan;

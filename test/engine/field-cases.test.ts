@@ -337,6 +337,7 @@ function counting(inner: Store): { readonly store: Store; reset(): void; rows():
   const store = new Proxy(inner, {
     get(target, name) {
       const member = Reflect.get(target, name) as unknown;
+      if (name === "assume") return () => null; // so that each transaction is counted
       if (name !== "begin") return typeof member === "function" ? (member.bind(target) as unknown) : member;
       return async () => {
         const transaction = await target.begin();

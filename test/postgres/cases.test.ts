@@ -32,6 +32,7 @@ function heldAtCommit(store: Store): { readonly store: Store; readonly reached: 
   const reached = new Promise<void>((resolve) => (reach = resolve));
   let held = false;
   const front = Object.assign(Object.create(store) as Store, {
+    assume: () => null,
     begin: async () => {
       const transaction = await store.begin();
       const commit = transaction.commit.bind(transaction);

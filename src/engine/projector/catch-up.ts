@@ -27,7 +27,7 @@ export interface CatchUp {
   readonly catalogue: Catalogue;
   readonly cache: DocumentCache;
   readonly areas: DefinedAreas;
-  readonly adopt: TableBatchStart["adopt"];
+  readonly owner: TableBatchStart["owner"];
 }
 
 /** A batch in which every table that can follows. */

@@ -14,7 +14,7 @@ import { catchUp, foldSteps } from "./catch-up.js";
 import { placeOf } from "./place.js";
 import type { TablesState } from "./standing.js";
 import { TableBatch } from "./table-batch.js";
-import type { Stopped, TableBatchStart } from "./table-batch.js";
+import type { Stopped, TableBatchStart, TablesOwner } from "./table-batch.js";
 import { nothingTouched, touchedBy } from "./touched.js";
 import type { Touched } from "./touched.js";
 
@@ -26,23 +26,29 @@ export interface ProjectorOptions {
   readonly onEvent: (event: Diagnostic) => void;
 }
 
-export class Projector implements Documents {
+export class Projector implements Documents, TablesOwner {
   private readonly options: ProjectorOptions;
   private readonly cache: DocumentCache;
   /** Null: nothing is known, all is read again. */
-  private state: TablesState | null = null;
+  state: TablesState | null = null;
+  /** The last entry that is on disk, of those that `state` is about. */
+  private settledTo = -1;
 
-  private readonly adopt = (state: TablesState, stopped: readonly Stopped[]): void => {
+  constructor(options: ProjectorOptions) {
+    this.options = options;
+    this.cache = new DocumentCache(options.cacheDocuments);
+  }
+
+  adopt(state: TablesState, stopped: readonly Stopped[]): void {
     this.state = state;
     for (const { table, position, error } of stopped) {
       const { name, version } = table.projection;
       this.options.onEvent({ type: "stopped", projection: name, version, position: position + 1, error });
     }
-  };
+  }
 
-  constructor(options: ProjectorOptions) {
-    this.options = options;
-    this.cache = new DocumentCache(options.cacheDocuments);
+  settle(position: number): void {
+    this.settledTo = position;
   }
 
   get remembers(): boolean {
@@ -50,12 +56,12 @@ export class Projector implements Documents {
   }
 
   begin(transaction: StoreTransaction, start: DocumentsStart): Promise<TableBatch> | TableBatch {
-    const { cache, state, adopt } = this;
+    const { cache, state } = this;
     const { head } = start;
     const ground = { reads: transaction, transaction, catalogue: this.options.catalogue, cache };
-    if (head === null) return new TableBatch({ ...ground, state: noTables, adopt: () => {} });
+    if (head === null) return new TableBatch({ ...ground, state: noTables, owner: nobody });
     if (state !== null && !isWaiting(state)) {
-      if (isIdle(state)) return new TableBatch({ ...ground, state, adopt });
+      if (isIdle(state)) return new TableBatch({ ...ground, state, owner: this });
       return this.goOn(ground, state, { ...start, head }).then(
         (batch) => batch ?? this.readAgain(transaction, head, start),
       );
@@ -68,7 +74,7 @@ export class Projector implements Documents {
     const { head } = start;
     const ground = { reads, transaction: null, catalogue: this.options.catalogue, cache };
     if (head === null || state === null || isWaiting(state)) return null;
-    if (isIdle(state)) return new TableBatch({ ...ground, state, adopt: this.adopt });
+    if (isIdle(state)) return new TableBatch({ ...ground, state, owner: this });
     return this.goOn(ground, state, { ...start, head });
   }
 
@@ -93,7 +99,7 @@ export class Projector implements Documents {
   isFresh(table: Table, marked: number, head: number): boolean {
     const { state } = this;
     if (state === null || this.followedTo(table) === null) return false;
-    return state.mark?.position === marked && head <= state.head.seq;
+    return state.mark?.position === marked && head <= Math.min(state.head.seq, this.settledTo);
   }
 
   /** Writes the mark, which the last commits may have left behind, so that the next process has less to look through. */
@@ -104,13 +110,14 @@ export class Projector implements Documents {
     await writeOperational(store, timeoutMs, async (transaction) => {
       const head = await transaction.head();
       if (head?.id !== state.head.id || !(await isAsKnown(transaction, state))) return;
-      const batch = new TableBatch({ reads: transaction, transaction, catalogue, cache, state, adopt: () => {} });
+      const batch = new TableBatch({ reads: transaction, transaction, catalogue, cache, state, owner: nobody });
       await batch.writeAll(transaction, head);
     }).catch(() => {}); // what was not written is looked through again, and nothing else
   }
 
   forget(): void {
     this.state = null;
+    this.settledTo = -1;
     this.cache.clear();
   }
 
@@ -135,7 +142,7 @@ export class Projector implements Documents {
     if (!(await areStoppedAsKnown(reads, state, mark))) return null;
     for (const [table, keys] of touched.keys) for (const key of keys) cache.drop(table, key);
     const stateThere = { ...state, head: { seq: head.seq, id: head.id }, mark };
-    const batch = new TableBatch({ ...ground, state: stateThere, adopt: this.adopt });
+    const batch = new TableBatch({ ...ground, state: stateThere, owner: this });
     if (touched.keys.size > 0 || foreseen !== null) await batch.readLists(touched.keys, foreseen);
     if (touched.steps.length > 0) await foldSteps(batch, touched.steps);
     return batch;
@@ -146,16 +153,19 @@ export class Projector implements Documents {
     head: StoreHead,
     { foreseen }: DocumentsStart,
   ): Promise<TableBatch> {
-    const { cache, adopt } = this;
+    const { cache } = this;
     const { catalogue, areas } = this.options;
     cache.clear();
-    const batch = await catchUp({ reads: transaction, transaction, catalogue, cache, adopt, head, areas });
+    const batch = await catchUp({ reads: transaction, transaction, catalogue, cache, owner: this, head, areas });
     if (foreseen !== null) await batch.readLists(new Map(), foreseen);
     return batch;
   }
 }
 
 const noTables: TablesState = { head: { seq: -1, id: "" }, mark: null, rows: new Map(), standings: new Map() };
+
+/** For batches of which nothing is remembered. */
+const nobody: TablesOwner = { state: null, adopt() {}, settle() {} };
 
 /** Is there a table that somebody asked for, that does not follow, and that the next batch may bring up? */
 function isWaiting(state: TablesState): boolean {

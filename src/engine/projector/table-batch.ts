@@ -32,8 +32,17 @@ export interface TableBatchStart {
   readonly cache: DocumentCache;
   /** How tables stand; those that follow do so up to `head`. */
   readonly state: TablesState;
-  /** Takes over how tables stand, and hears which stopped in this batch. */
-  readonly adopt: (state: TablesState, stopped: readonly Stopped[]) => void;
+  readonly owner: TablesOwner;
+}
+
+/** Who remembers how tables stand, from batch to batch. */
+export interface TablesOwner {
+  /** Null: nothing is known. */
+  readonly state: TablesState | null;
+  /** Takes over how tables stand, and hears which stopped in a batch. */
+  adopt(state: TablesState, stopped: readonly Stopped[]): void;
+  /** Hears of the last entry that is on disk. */
+  settle(position: number): void;
 }
 
 /** A table that stopped behind a position. */
@@ -116,7 +125,16 @@ export class TableBatch implements BatchDocuments, TxGround, ReadsGround {
       if (this.isFollowing(table)) cache.put(table, key, { document, seq });
     });
     const stopped = this.standings === state.standings ? [] : this.stoppedNow();
-    this.start.adopt({ head: this.last, mark: this.mark, rows: this.rows, standings: this.standings }, stopped);
+    this.start.owner.adopt({ head: this.last, mark: this.mark, rows: this.rows, standings: this.standings }, stopped);
+  }
+
+  get isSteady(): boolean {
+    const { state } = this.start.owner;
+    return this.standings === state?.standings && this.rows === state.rows;
+  }
+
+  settle(): void {
+    this.start.owner.settle(this.last.seq);
   }
 
   /** Has this process remember which tables stopped, and says which did in this batch. */

@@ -71,3 +71,8 @@ function writeHead(array: Buffer, type: keyof typeof oids, values: readonly unkn
   at = array.writeInt32BE(values.length, at);
   return array.writeInt32BE(1, at);
 }
+
+/** Rows as one list a column. */
+export function columns(rows: readonly (readonly unknown[])[], count: number): unknown[][] {
+  return Array.from({ length: count }, (_, column) => rows.map((row) => row[column]));
+}

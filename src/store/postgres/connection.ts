@@ -7,6 +7,8 @@ import type { CustomTypesConfig } from "pg";
 import { invariant } from "../../kernel/errors.js";
 import type { PostgresConfig } from "./location.js";
 import { asSent } from "./arrays.js";
+import type { Ask, Statement } from "./ask.js";
+import { Together } from "./together.js";
 
 /** What `pg` has and does not say in its types. */
 interface Inside {
@@ -16,12 +18,6 @@ interface Inside {
   };
   ref(): void;
   unref(): void;
-}
-
-/** One statement: prepared once a connection, under its name. */
-export interface Statement {
-  readonly name: string;
-  readonly text: string;
 }
 
 export interface ConnectionOptions {
@@ -120,6 +116,22 @@ export class Connection {
     return this.ask(statement, values).then(({ rowCount }) => rowCount ?? 0);
   }
 
+  /** Does several statements behind one another; where one fails, nothing behind it is done. Answers the rows of each. Throws, and
+   *  does not reject, when it cannot be sent. */
+  together(asks: readonly Ask[]): Promise<readonly (readonly unknown[])[]> {
+    for (const { statement } of asks) this.requireSame(statement);
+    const sent = asks.map(({ statement, values }) => ({ statement, values: values.map(asSent) }));
+    const query = (): Promise<pg.QueryArrayResult | pg.QueryArrayResult[]> =>
+      new Promise((resolve, reject) => {
+        const settle = (error: Error | undefined, found: unknown): void => {
+          if (error === undefined || error === null) resolve(found as pg.QueryArrayResult[]);
+          else reject(error);
+        };
+        this.client.query(new Together(sent, settle));
+      });
+    return this.send(query).then((results) => [results].flat().map(({ rows }) => rows));
+  }
+
   /** Does something without values, and says what the server calls it that it has done. */
   command(text: string): Promise<string> {
     return this.ask(text, []).then(({ command }) => command);
@@ -198,13 +210,23 @@ export class Connection {
 
   /** Throws, and does not reject, when it cannot be sent, so that nothing is sent behind it in its belief. */
   private ask(statement: Statement | string, values: readonly unknown[]): Promise<pg.QueryArrayResult> {
-    if (typeof statement !== "string") {
-      const { name, text } = statement;
-      const known = this.texts.get(name);
-      invariant(known === undefined || known === text, `statement ${name} must stay the same`);
-      if (known === undefined) this.texts.set(name, text);
-    }
-    return this.send(statement, values);
+    if (typeof statement !== "string") this.requireSame(statement);
+    const named = typeof statement === "string" ? { text: statement } : statement;
+    return this.send(() =>
+      this.client.query({
+        ...named,
+        // Without values it is one message, and may be several statements.
+        ...(values.length === 0 && typeof statement === "string" ? {} : { values: values.map(asSent) }),
+        rowMode: "array",
+      }),
+    );
+  }
+
+  private requireSame({ name, text }: Statement): void {
+    if (name === "") return;
+    const known = this.texts.get(name);
+    invariant(known === undefined || known === text, `statement ${name} must stay the same`);
+    if (known === undefined) this.texts.set(name, text);
   }
 
   /** What is asked in one go is sent in one go. */
@@ -219,17 +241,11 @@ export class Connection {
     });
   }
 
-  private async send(statement: Statement | string, values: readonly unknown[]): Promise<pg.QueryArrayResult> {
+  private async send<Result>(query: () => Promise<Result>): Promise<Result> {
     this.gather();
-    const named = typeof statement === "string" ? { text: statement } : statement;
     if (this.waiting++ === 0) this.keepAlive(true);
     try {
-      return await this.client.query({
-        ...named,
-        // Without values it is one message, and may be several statements.
-        ...(values.length === 0 && typeof statement === "string" ? {} : { values: values.map(asSent) }),
-        rowMode: "array",
-      });
+      return await query();
     } catch (cause) {
       if (!(cause instanceof pg.DatabaseError) || isFatal(cause)) this.failure ??= cause;
       throw cause;

@@ -2,14 +2,8 @@
  *  Invariant: nothing scans: a range is one of the key, or of a partial index, for comparing a column says that it is not NULL. */
 import type { DocumentRange, DocumentWrite, FoundDocument, StoredDocument } from "../../journal/documents.js";
 import { invariant, LedgerError } from "../../kernel/errors.js";
-import type { Statement } from "./connection.js";
+import type { Ask } from "./ask.js";
 import { qualified } from "./schema.js";
-
-/** A statement with its values. */
-export interface Ask {
-  readonly statement: Statement;
-  readonly values: readonly unknown[];
-}
 
 export type DocumentColumns = readonly [key: string, seq: unknown, text: string];
 export type FoundColumns = readonly [key: string, seq: unknown, text: string, at: Uint8Array];

@@ -178,3 +178,15 @@ function harmless(cause: unknown): unknown {
   const message = code?.startsWith("22") === true ? "a value was refused" : cause.message;
   return Object.assign(new Error(message), { code, severity, schema, table, column, constraint, routine });
 }
+
+/** What a transaction was begun on without waiting for the lock is not so any more. */
+export function movedError(shown: string): LedgerError {
+  return new LedgerError(
+    "STORE_BUSY",
+    `writing to ${shown} must follow what was known of it, found others in between`,
+    {
+      details: { location: shown },
+      hint: "try again",
+    },
+  );
+}

@@ -3,7 +3,8 @@
  *  that of one question alone. */
 import { LedgerError } from "../../kernel/errors.js";
 import { Connection } from "./connection.js";
-import type { ConnectionOptions, Statement } from "./connection.js";
+import type { Statement } from "./ask.js";
+import type { ConnectionOptions } from "./connection.js";
 import { sqlState, storeError } from "./errors.js";
 import type { PostgresLocation } from "./location.js";
 import { qualified, tables } from "./schema.js";

@@ -1,5 +1,5 @@
 /** All SQL of the raw reader: rows as they are, with the reason for each. Ids and hashes come as hex, whatever their size. */
-import type { Statement } from "./connection.js";
+import type { Statement } from "./ask.js";
 import { qualified } from "./schema.js";
 
 interface RawQuery {

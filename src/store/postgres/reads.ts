@@ -21,9 +21,10 @@ import type { ConsumerColumns } from "../consumer-row.js";
 import { toFolded, toProjection } from "../projection-row.js";
 import type { FoldedColumns, ProjectionColumns } from "../projection-row.js";
 import { decodePage, revisionsPerPage } from "../stream-page.js";
+import type { Ask } from "./ask.js";
 import type { Connection } from "./connection.js";
 import { byIndex, byKey, byKeys, toDocument, toFound } from "./documents.js";
-import type { Ask, DocumentColumns, FoundColumns } from "./documents.js";
+import type { DocumentColumns, FoundColumns } from "./documents.js";
 import { storeError } from "./errors.js";
 import type { JournalIdentity } from "./identity.js";
 import type { StatementName, Statements } from "./statements.js";
@@ -50,6 +51,8 @@ export interface Ground {
   readonly contents: number;
   /** The number of the last stream; 0 when there is none. */
   readonly lastStream: number;
+  /** Who last looked up a commit that gave no answer, so that what is on its way from before comes too late; null: nobody ever. */
+  readonly turn: string | null;
   /** The mark as it is stored: who asks for it is told when it is damaged. Null when nothing was ever folded. */
   readonly folded: FoldedColumns | null;
 }
@@ -68,6 +71,8 @@ export interface Source {
   readonly ground: Ground;
   /** Before each read: throws when they were given back; what was held back is written. */
   prepare(): Promise<void> | undefined;
+  /** What to throw for what failed. */
+  blame?(cause: unknown): unknown;
 }
 
 /** Reads of one connection, inside the transaction that it holds. */
@@ -256,7 +261,7 @@ export class PostgresReads implements StoreReads {
       if (preparing !== undefined) await preparing;
       return await source.connection.rows<Row>(statement, values);
     } catch (cause) {
-      throw storeError(cause, journal.shown, "reading");
+      throw source.blame?.(cause) ?? storeError(cause, journal.shown, "reading");
     }
   }
 }
@@ -281,6 +286,7 @@ export type GroundColumns = readonly [
   tables: readonly string[] | null,
   lastStream: number,
   first: string | null,
+  turn: string | null,
   isFolded: number | null,
   ...folded: FoldedColumns,
 ];
@@ -301,6 +307,7 @@ export function toGround([
   tables,
   lastStream,
   first,
+  turn,
   isFolded,
   ...folded
 ]: GroundColumns): Ground {
@@ -313,6 +320,7 @@ export function toGround([
     tables: new Map(counts),
     contents,
     lastStream,
+    turn,
     folded: isFolded === null ? null : folded,
   };
 }

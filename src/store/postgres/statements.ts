@@ -1,7 +1,7 @@
 /** All SQL of this adapter that touches the rows of a journal, with the reason for each; that on documents is in documents.ts.
  *  Invariants: lists come and go as arrays, so that a statement is one round trip however many rows it is about; nothing
  *  scans but what says so; what is read under the lock is read by statements behind the one that took it. */
-import type { Statement } from "./connection.js";
+import type { Statement } from "./ask.js";
 import { qualified } from "./schema.js";
 
 interface Query {
@@ -9,6 +9,9 @@ interface Query {
   /** What it is for, and why it is cheap. */
   readonly why: string;
 }
+
+/** The SQLSTATE of the guard when what was assumed is not so: there is no logarithm of nothing. */
+export const guardState = "2201E";
 
 const entryColumns = "seq, encode(id, 'hex'), entry";
 const contentColumns = "n, encode(digest, 'hex'), media, salt, encode(plain, 'hex'), erased, bytes";
@@ -19,12 +22,24 @@ const projectionColumns = "id, name, version, indexes, status, position, coalesc
 const queries: Readonly<Record<StatementName, Query>> = {
   lock: { sql: "SELECT one FROM $s.head WHERE one = 1 FOR UPDATE", why: "the write lock: one row, by key" },
   ground: {
-    sql: `SELECT e.seq, encode(e.id, 'hex'), e.at, e.skew, (SELECT max(n) FROM $s.contents), floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, (SELECT array_agg(id || ':' || json_array_length(indexes::json)) FROM $s.projections), (SELECT coalesce(max(id), 0) FROM $s.streams), (SELECT encode(id, 'hex') FROM $s.entries WHERE seq = 0), f.one, f.position, encode(f.entry_id, 'hex'), f.tables FROM (SELECT max(seq) AS last FROM $s.entries) m LEFT JOIN $s.entries e ON e.seq = m.last LEFT JOIN $s.folded f ON f.one = 1`,
+    sql: `SELECT e.seq, encode(e.id, 'hex'), e.at, e.skew, (SELECT max(n) FROM $s.contents), floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, (SELECT array_agg(id || ':' || json_array_length(indexes::json)) FROM $s.projections), (SELECT coalesce(max(id), 0) FROM $s.streams), (SELECT encode(id, 'hex') FROM $s.entries WHERE seq = 0), (SELECT value FROM $s.meta WHERE key = 'turn'), f.one, f.position, encode(f.entry_id, 'hex'), f.tables FROM (SELECT max(seq) AS last FROM $s.entries) m LEFT JOIN $s.entries e ON e.seq = m.last LEFT JOIN $s.folded f ON f.one = 1`,
     why: "what everything starts from, in one answer: the head, the time, which tables of documents there are and up to where they are folded, the last stream, whose journal it is; each max() is one descent",
+  },
+  guard: {
+    sql: `SELECT ln((CASE WHEN (SELECT max(seq) FROM $s.entries) = $1 AND (SELECT id FROM $s.entries WHERE seq = $1) = decode($2, 'hex') AND (SELECT string_agg(id || ':' || json_array_length(indexes::json), ',' ORDER BY id) FROM $s.projections) IS NOT DISTINCT FROM $3 AND (SELECT concat_ws(':', position, encode(entry_id, 'hex'), tables) FROM $s.folded WHERE one = 1) IS NOT DISTINCT FROM $4 AND (SELECT value FROM $s.meta WHERE key = 'turn') IS NOT DISTINCT FROM $5 THEN 1 ELSE 0 END)::float8), floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
+    why: "what a transaction was begun on is still so: where it is not, there is no logarithm, and nothing behind it is done",
+  },
+  takeTurn: {
+    sql: "INSERT INTO $s.meta (key, value) VALUES ('turn', pg_current_xact_id()::text) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+    why: "by key, once a commit that gave no answer",
   },
   streams: {
     sql: "SELECT name, id, rev, last_seq FROM $s.streams WHERE name = ANY ($1::text[])",
     why: "by the unique index",
+  },
+  streamsAside: {
+    sql: "SELECT (SELECT max(seq) FROM $s.entries), name, id, rev, last_seq FROM (SELECT) one LEFT JOIN $s.streams ON name = ANY ($1::text[])",
+    why: "the same, with the head that it is as of",
   },
   entries: {
     sql: `SELECT ${entryColumns} FROM $s.entries WHERE seq >= $1 ORDER BY seq LIMIT $2`,
@@ -80,12 +95,16 @@ const queries: Readonly<Record<StatementName, Query>> = {
     why: "at the end of the key; the partial index only where there is a plain hash",
   },
   insertEntries: {
-    sql: "INSERT INTO $s.entries (seq, id, stream, rev, before, type, at, skew, entry) SELECT seq, decode(id, 'hex'), stream, rev, before, type, at, skew, entry FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[]) w (seq, id, stream, rev, before, type, at, skew, entry)",
-    why: "at the end of the key, no other index",
+    sql: "INSERT INTO $s.entries (seq, id, stream, rev, before, type, at, skew, entry) SELECT $1 + o - 1, substr($2::bytea, (o::int - 1) * 32 + 1, 32), ($3::bigint[])[o], ($4::bigint[])[o], ($5::bigint[])[o], ($6::bigint[])[o], ($7::bigint[])[o], ($8::bigint[])[o], entry FROM unnest($9::text[]) WITH ORDINALITY w (entry, o)",
+    why: "at the end of the key, no other index; one list is walked and the others are looked into, for walking nine costs half as much again",
   },
-  putStreams: {
-    sql: "INSERT INTO $s.streams (id, name, rev, last_seq) SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) ON CONFLICT (id) DO UPDATE SET rev = excluded.rev, last_seq = excluded.last_seq",
-    why: "once a stream and batch; no index holds what changes, so a row changes within its page",
+  insertStreams: {
+    sql: "INSERT INTO $s.streams (id, name, rev, last_seq) SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[])",
+    why: "once a stream",
+  },
+  moveStreams: {
+    sql: "UPDATE $s.streams s SET rev = ($2::bigint[])[o], last_seq = ($3::bigint[])[o] FROM unnest($1::bigint[]) WITH ORDINALITY w (id, o) WHERE s.id = w.id",
+    why: "by key, once a stream and batch; no index holds what changes, so a row changes within its page",
   },
   insertPages: {
     sql: "INSERT INTO $s.stream_pages (stream, page, seqs) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])",
@@ -150,7 +169,10 @@ const queries: Readonly<Record<StatementName, Query>> = {
 export type StatementName =
   | "lock"
   | "ground"
+  | "guard"
+  | "takeTurn"
   | "streams"
+  | "streamsAside"
   | "entries"
   | "entriesReverse"
   | "entriesAt"
@@ -168,7 +190,8 @@ export type StatementName =
   | "insertTypes"
   | "insertContents"
   | "insertEntries"
-  | "putStreams"
+  | "insertStreams"
+  | "moveStreams"
   | "insertPages"
   | "insertNodes"
   | "storedContents"

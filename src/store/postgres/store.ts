@@ -5,7 +5,14 @@ import { LedgerError } from "../../kernel/errors.js";
 import { busyTimeoutMsDefault } from "../../kernel/limits.js";
 import type { Clock } from "../../kernel/clock.js";
 import type { RawReader } from "../../journal/raw-reader.js";
-import type { FaultSeam, Store, StoreHealth, StoreSnapshot, StoreTransaction } from "../../journal/store.js";
+import type {
+  AssumedTransaction,
+  FaultSeam,
+  Store,
+  StoreHealth,
+  StoreSnapshot,
+  StoreTransaction,
+} from "../../journal/store.js";
 import { DatabaseClock } from "./clock.js";
 import { Connection } from "./connection.js";
 import type { ConnectionOptions } from "./connection.js";
@@ -111,6 +118,10 @@ class PostgresStore implements Store {
         details: { location: this.location },
       });
     return this.writer.begin(streams);
+  }
+
+  assume(): AssumedTransaction | null {
+    return this.closing === null ? (this.writer?.assume() ?? null) : null;
   }
 
   async snapshot(): Promise<StoreSnapshot> {

@@ -5,7 +5,6 @@ import type {
   ContentRow,
   DurableStep,
   EntryRow,
-  FaultSeam,
   StoredCheckpoint,
   StoreHead,
   StoreTransaction,
@@ -15,36 +14,22 @@ import type {
 import { requireCompleted } from "../completed-nodes.js";
 import { consumerValues } from "../consumer-row.js";
 import { Lifetime } from "../lifetime.js";
-import { projectionValues } from "../projection-row.js";
+import { projectionValues, toFolded } from "../projection-row.js";
 import type { FoldedColumns } from "../projection-row.js";
-import type { CachedStream, StreamCache } from "../stream-cache.js";
+import type { CachedStream } from "../stream-cache.js";
 import { encodePage, revisionsPerPage } from "../stream-page.js";
-import { asSent } from "./arrays.js";
-import type { Connection } from "./connection.js";
+import { asSent, columns } from "./arrays.js";
+import type { Ask } from "./ask.js";
 import { createTable } from "./create.js";
 import { writes } from "./documents.js";
-import type { Ask } from "./documents.js";
-import { sqlState, storeError } from "./errors.js";
+import { movedError, sqlState, storeError } from "./errors.js";
+import { Outbox } from "./outbox.js";
 import { PostgresReads } from "./reads.js";
-import type { Ground, Journal, StreamRow } from "./reads.js";
+import type { Ground, StreamRow } from "./reads.js";
 import { documentTable, retiredPrefix } from "./schema.js";
+import { guardState } from "./statements.js";
 import type { StatementName } from "./statements.js";
-
-/** What a transaction needs of the writer that began it. */
-export interface TransactionHost {
-  readonly journal: Journal;
-  readonly connection: Connection;
-  readonly cache: StreamCache;
-  readonly faults: FaultSeam | undefined;
-  /** It was committed, and leaves this head; gives the lock back. */
-  committed(head: StoreHead | null): void;
-  /** Undoes it and gives the lock back; never throws. */
-  undo(): Promise<void>;
-}
-
-interface Held extends Ask {
-  readonly step: DurableStep;
-}
+import type { TransactionHost } from "./transaction-host.js";
 
 /** Bytes of contents in one statement. */
 const contentBytesMax = 8 * 1024 * 1024;
@@ -57,37 +42,50 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
   private readonly host: TransactionHost;
   private readonly lifetime: Lifetime;
   private readonly ground: { head: StoreHead | null; folded: FoldedColumns | null } & Ground;
-  private readonly held: Held[];
+  private readonly outbox: Outbox;
   /** Streams that are not there, as was read under the lock. */
   private readonly absent = new Set<string>();
   private contentCount: number;
 
   constructor(host: TransactionHost, ground: Ground) {
+    const { connection, faults, opening } = host;
     const lifetime = new Lifetime();
     const mine = { ...ground };
-    const held: Held[] = [];
+    const outbox = new Outbox({ connection, faults, opening, opened: (rows) => host.opened(rows) });
     super(host.journal, {
-      connection: host.connection,
+      connection,
       ground: mine,
       prepare: () => {
-        lifetime.require();
-        return held.length === 0 ? undefined : this.flush();
+        this.require();
+        return outbox.flush();
       },
+      blame: (cause) => this.failure(outbox.blame(cause)),
     });
     this.host = host;
     this.lifetime = lifetime;
     this.ground = mine;
-    this.held = held;
+    this.outbox = outbox;
     this.contentCount = ground.contents;
   }
 
   override async head(): Promise<StoreHead | null> {
-    this.lifetime.require();
+    this.require();
     return this.ground.head;
   }
 
+  override async folded(): Promise<FoldedMark | null> {
+    this.require();
+    const { folded } = this.ground;
+    return folded === null ? null : toFolded(folded, this.journal.shown);
+  }
+
+  async check(): Promise<void> {
+    this.require();
+    if (this.outbox.unopened) await this.flush();
+  }
+
   override async streamHeads(streams: readonly string[]): Promise<readonly (StreamHead | null)[]> {
-    this.lifetime.require();
+    this.require();
     await this.find(streams);
     return streams.map((name) => {
       const stream = this.host.cache.get(name);
@@ -107,17 +105,17 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
     contents: readonly ContentRow[],
     nodes: readonly TreeNode[],
   ): Promise<void> {
-    this.lifetime.require();
+    this.require();
     const before = (this.ground.head?.seq ?? -1) + 1;
     requireCompleted(before, before + entries.length, nodes);
     this.holdContents(contents);
     if (entries.length === 0) return;
     await Promise.all([this.find(entries.map(({ stream }) => stream)), this.learnTypes(entries)]);
+    this.require(); // it may have turned out meanwhile
     const { cache } = this.host;
     cache.nextStream ??= this.ground.lastStream + 1;
     const touched = this.holdEntries(entries);
-    const rows = [...touched].map(([name, stream]) => [stream.id, name, stream.rev, stream.seq] as const);
-    this.hold("streams", "putStreams", columns(rows, 4));
+    this.holdStreams(touched);
     await this.holdPages(touched);
     if (nodes.length > 0)
       this.hold(
@@ -146,12 +144,12 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
   }
 
   async putConsumer(consumer: ConsumerRow): Promise<void> {
-    this.lifetime.require();
+    this.require();
     this.hold("operational", "putConsumer", consumerValues(consumer));
   }
 
   async deleteConsumer(name: string): Promise<void> {
-    this.lifetime.require();
+    this.require();
     this.hold("operational", "deleteConsumer", [name]);
   }
 
@@ -180,37 +178,41 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
   }
 
   async putFolded({ position, entryId, tables }: FoldedMark): Promise<void> {
-    this.lifetime.require();
+    this.require();
     const mark = [position, entryId, JSON.stringify(tables)] as const;
     this.hold("projections", "putFolded", mark);
     this.ground.folded = mark;
   }
 
   async putDocuments(table: number, changes: readonly DocumentWrite[]): Promise<void> {
-    this.lifetime.require();
+    this.require();
     const count = this.ground.tables.get(table);
     invariant(count !== undefined, `table ${table} must be there`);
     for (const ask of writes(this.journal.schema, table, count, changes)) this.keep("documents", ask);
   }
 
   async commit(): Promise<void> {
-    this.lifetime.require();
+    this.require();
     this.lifetime.end();
-    const { faults, connection } = this.host;
+    const { faults, connection, opening } = this.host;
+    const wasUnopened = this.outbox.unopened;
+    let committing: Promise<string> | null = null;
     try {
-      if (faults !== undefined) await this.sendOneByOne(faults);
+      if (faults !== undefined) await this.outbox.flush();
       faults?.("commit", "before");
-      const sent = this.send();
-      const committing = connection.command("COMMIT");
+      const writing = this.outbox.flush();
+      committing = connection.command("COMMIT");
       committing.catch(() => {}); // what failed before it is told first
-      await Promise.all(sent);
+      this.host.sent({ ...this.ground, contents: this.contentCount }, committing);
+      await writing;
       const tag = await committing;
       // Where a statement failed, the server says so to COMMIT by undoing it all.
       if (tag !== "COMMIT") throw new Error(`the server answered COMMIT with ${tag}`);
       faults?.("commit", "after");
       this.host.committed(this.ground.head);
     } catch (cause) {
-      await this.host.undo();
+      if (committing === null) await this.host.undo(this.outbox.undone);
+      else this.host.lost(wasUnopened && opening.length > 0 && connection.broken);
       throw this.failure(cause);
     }
   }
@@ -218,18 +220,23 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
   async rollback(): Promise<void> {
     if (!this.lifetime.open) return;
     this.lifetime.end();
-    await this.host.undo();
+    await this.host.undo(this.outbox.undone);
   }
 
   /** Undoes it because its store is closed. */
   async abandon(): Promise<void> {
     if (!this.lifetime.open) return;
     this.lifetime.close();
-    await this.host.undo();
+    await this.host.undo(this.outbox.undone);
+  }
+
+  private require(): void {
+    this.lifetime.require();
+    if (this.host.isVoid()) throw movedError(this.journal.shown);
   }
 
   private requireEntry(position: number): void {
-    this.lifetime.require();
+    this.require();
     const size = (this.ground.head?.seq ?? -1) + 1;
     invariant(position >= 0 && position < size, `an entry must stand at ${position}, found ${size} entries`);
   }
@@ -271,10 +278,24 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
       stream.seq = seq;
       stream.tail?.push(seq);
       this.ground.head = { seq, id, at, skew, contents: this.contentCount };
-      return [seq, id, stream.id, rev, before, this.host.cache.types.get(row.type), at, skew, entry];
+      return [stream.id, rev, before, this.host.cache.types.get(row.type), at, skew, entry];
     });
-    this.hold("entries", "insertEntries", columns(rows, 9));
+    const ids = Buffer.from(entries.map(({ id }) => id).join(""), "hex");
+    this.hold("entries", "insertEntries", [entries[0]!.seq, ids, ...columns(rows, 7)]);
     return touched;
+  }
+
+  private holdStreams(touched: ReadonlyMap<string, CachedStream>): void {
+    const added: (string | number)[][] = [];
+    const moved: number[][] = [];
+    for (const [name, stream] of touched) {
+      const { id, rev, seq } = stream;
+      if (stream.stored) moved.push([id, rev, seq]);
+      else added.push([id, name, rev, seq]);
+      stream.stored = true; // what fails is forgotten
+    }
+    if (added.length > 0) this.hold("streams", "insertStreams", columns(added, 4));
+    if (moved.length > 0) this.hold("streams", "moveStreams", columns(moved, 3));
   }
 
   private streamOf(name: string): CachedStream {
@@ -308,7 +329,8 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
     const { cache } = this.host;
     const asked = [...new Set(names)].filter((name) => cache.get(name) === undefined && !this.absent.has(name));
     if (asked.length === 0) return;
-    this.learn(asked, await this.streamRows(asked));
+    const aside = this.outbox.unopened ? await this.host.aside(asked) : null;
+    this.learn(asked, aside ?? (await this.streamRows(asked)));
   }
 
   /** Learns the numbers of all types, and gives one to each that is new. */
@@ -331,16 +353,16 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
 
   /** What the caller uses again meanwhile changes nothing. */
   private keep(step: DurableStep, { statement, values }: Ask): void {
-    this.held.push({ step, statement, values: values.map(asSent) });
+    this.outbox.hold({ step, statement, values: values.map(asSent) });
   }
 
   private holdText(step: DurableStep, text: string): void {
-    this.held.push({ step, statement: { name: "", text }, values: [] });
+    this.keep(step, { statement: { name: "", text }, values: [] });
   }
 
   /** Does something now, and says how many rows it changed. */
   private async act(step: DurableStep, name: StatementName, values: readonly unknown[]): Promise<number> {
-    this.lifetime.require();
+    this.require();
     await this.flush();
     const { faults, connection, journal } = this.host;
     try {
@@ -349,45 +371,24 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
       faults?.(step, "after");
       return changes;
     } catch (cause) {
-      throw storeError(cause, journal.shown, "writing to");
+      throw this.failure(this.outbox.blame(cause));
     }
   }
 
   /** Sends what was held back, and waits for the answers. */
   private async flush(): Promise<void> {
-    const { faults } = this.host;
     try {
-      if (faults === undefined) await Promise.all(this.send());
-      else await this.sendOneByOne(faults);
+      await this.outbox.flush();
     } catch (cause) {
       throw this.failure(cause);
     }
   }
 
-  /** Sends what was held back. Throws when something cannot be sent, and then nothing may be sent behind it. */
-  private send(): Promise<unknown>[] {
-    return this.held.splice(0).map(({ statement, values }) => {
-      const answer = this.host.connection.run(statement.name === "" ? statement.text : statement, values);
-      answer.catch(() => {}); // whoever waits for all of them hears of it
-      return answer;
-    });
-  }
-
-  private async sendOneByOne(faults: FaultSeam): Promise<void> {
-    for (const { step, statement, values } of this.held.splice(0)) {
-      faults(step, "before");
-      await this.host.connection.run(statement.name === "" ? statement.text : statement, values);
-      faults(step, "after");
-    }
-  }
-
   private failure(cause: unknown): unknown {
-    if (sqlState(cause) !== "22012") return storeError(cause, this.journal.shown, "writing to");
-    return new InvariantError("a document that says not all of its indexes must be there already");
+    const state = sqlState(cause);
+    if (state === guardState || this.host.isVoid()) return movedError(this.journal.shown);
+    if (state === "22012")
+      return new InvariantError("a document that says not all of its indexes must be there already");
+    return storeError(cause, this.journal.shown, "writing to");
   }
-}
-
-/** Rows as one list a column. */
-function columns(rows: readonly (readonly unknown[])[], count: number): unknown[][] {
-  return Array.from({ length: count }, (_, column) => rows.map((row) => row[column]));
 }

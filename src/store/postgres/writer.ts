@@ -1,7 +1,8 @@
 /** The one write connection of a store, its lock and its caches.
- *  Invariants: the head row is locked before anything is read; caches are believed only while the head is the one they were
- *  made from; a connection in doubt is not used again. */
-import { LedgerError } from "../../kernel/errors.js";
+ *  Invariants: the head row is locked before anything is read, or what was assumed instead is compared under its lock before anything
+ *  is written; caches are believed only while the head is the one they were made from; a connection in doubt is not used again, and
+ *  what may still be on its way by it comes too late. */
+import { invariant, LedgerError } from "../../kernel/errors.js";
 import type { FaultSeam, StoreHead } from "../../journal/store.js";
 import { FairLock } from "../fair-lock.js";
 import { StreamCache } from "../stream-cache.js";
@@ -15,6 +16,9 @@ import { mayVacuum } from "./rights.js";
 import type { Ground, GroundColumns, Journal, StreamColumns, StreamRow } from "./reads.js";
 import { qualified, retiredPrefix } from "./schema.js";
 import { idleMsDefault } from "./snapshots.js";
+import type { Undone } from "./outbox.js";
+import { begin, Standing } from "./standing.js";
+import type { Assumed, GuardColumns } from "./standing.js";
 import { PostgresTransaction } from "./transaction.js";
 
 /** For so long a table of documents that was dropped stays for those who read it. */
@@ -31,6 +35,13 @@ export interface WriterOptions {
 /** Whoever waits hears of the last commit of so many ms: more often it would only cost. */
 const announceMsMin = 10;
 
+const failed: Undone = { isOpened: true, isDirty: true };
+
+/** How a transaction was begun. */
+interface Begun extends Pick<Assumed, "opening" | "isVoid"> {
+  readonly release: () => void;
+}
+
 /** What came with the lock. */
 interface Locked {
   readonly ground: Ground;
@@ -46,6 +57,11 @@ export class Writer {
   private transaction: PostgresTransaction | null = null;
   /** Is a transaction open on the connection, or about to be? What is sent then is part of it. */
   private within = false;
+  private readonly standing: Standing;
+  /** Commits that are not answered yet. */
+  private readonly flying = new Set<Promise<unknown>>();
+  /** Is something on its way by a connection that was lost, which may still be done? */
+  private owesTurn = false;
   private dropDueAt = 0;
   /** The last position that was committed here and not announced yet. */
   private unannounced: number | null = null;
@@ -60,6 +76,7 @@ export class Writer {
     this.options = options;
     this.connection = connection;
     this.idleMs = options.idleMs ?? idleMsDefault;
+    this.standing = new Standing(options.journal, options.connecting);
     this.watchIdle();
   }
 
@@ -71,24 +88,47 @@ export class Writer {
       this.checkOpen();
       const connection = await this.connected();
       faults?.("begin", "before");
+      if (this.owesTurn) await this.takeTurn(connection);
       const asked = streams.filter((name) => this.cache.get(name) === undefined);
       this.within = true;
       const { ground, found } = await this.lockHead(connection, asked);
       this.checkOpen();
       faults?.("begin", "after");
-      this.transaction = this.start(connection, ground, release);
+      const isMine = ground.head !== null && ground.head.id === this.cachedAt;
+      if (!isMine) this.forget();
+      this.standing.found(isMine);
+      this.cachedAt = ground.head?.id ?? null;
+      this.transaction = this.start(connection, ground, { release, opening: [], isVoid: () => false });
       this.transaction.learn(asked, found);
       return this.transaction;
     } catch (cause) {
-      await this.undo();
+      await this.undo(failed);
       release();
       throw storeError(cause, journal.shown, "writing to");
     }
   }
 
-  /** Drops the connection and all caches; the next `begin` opens it again. Waits for the open transaction. */
+  /** Begins on what the last transaction left, without waiting for the lock; null where others have been writing, or somebody else
+   *  here has the lock. What begins it goes out with the first thing that it reads, or with its writes. */
+  assume(): PostgresTransaction | null {
+    const { connection, closed, owesTurn, options } = this;
+    if (closed || connection === null || connection.broken || owesTurn || options.faults !== undefined) return null;
+    const assumed = this.standing.assume();
+    if (assumed === null) return null;
+    const release = this.lock.tryAcquire();
+    if (release === null) return null;
+    this.usedAt = performance.now();
+    this.within = true;
+    const ground = { ...assumed.ground, now: options.clock.now() };
+    this.transaction = this.start(connection, ground, { release, ...assumed });
+    return this.transaction;
+  }
+
+  /** Drops the connection and all caches; the next `begin` opens it again. Waits for the open transaction, and for what is on its
+   *  way. */
   async reset(): Promise<void> {
     const release = await this.lock.acquire();
+    await Promise.allSettled(this.flying);
     this.drop();
     release();
   }
@@ -113,7 +153,7 @@ export class Writer {
           "COMMIT",
         ]);
     } catch {
-      await this.undo();
+      await this.undo(failed);
     } finally {
       release();
     }
@@ -168,6 +208,8 @@ export class Writer {
     try {
       this.options.faults?.("close", "before");
     } finally {
+      await Promise.allSettled(this.flying);
+      await this.standing.rest();
       await this.connection?.close();
       this.connection = null;
       release();
@@ -186,7 +228,7 @@ export class Writer {
   private async lockHead(connection: Connection, asked: readonly string[]): Promise<Locked> {
     const { lock, ground, streams } = this.options.journal.statements;
     const answers = [
-      connection.command("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
+      connection.command(begin.statement.text),
       connection.rows(lock),
       connection.rows<GroundColumns>(ground),
       asked.length === 0 ? Promise.resolve([]) : connection.rows<StreamColumns>(streams, [asked]),
@@ -203,26 +245,46 @@ export class Writer {
     return { ground: read, found: toStreams(found) };
   }
 
-  private start(connection: Connection, ground: Ground, release: () => void): PostgresTransaction {
-    const id = ground.head?.id ?? null;
-    if (id === null || id !== this.cachedAt) this.forget();
-    this.cachedAt = id;
-    this.cache.trim();
+  private start(connection: Connection, ground: Ground, begun: Begun): PostgresTransaction {
+    const { journal, faults, clock } = this.options;
+    const { release, opening, isVoid } = begun;
+    // What is on its way is known here alone.
+    if (this.flying.size === 0) this.cache.trim();
+    let isOnItsWay = false;
     return new PostgresTransaction(
       {
-        journal: this.options.journal,
+        journal,
         connection,
         cache: this.cache,
-        faults: this.options.faults,
-        committed: (head: StoreHead | null) => {
-          this.cachedAt = head?.id ?? null;
-          if (head !== null && head.seq !== ground.head?.seq) this.unannounced = head.seq;
-          this.transaction = null;
-          this.within = false;
-          release();
+        faults,
+        opening,
+        isVoid,
+        opened: ([, , guard]) => {
+          const [row] = guard as readonly GuardColumns[];
+          clock.hear(row![1]); // it has one row, or fails
         },
-        undo: async () => {
-          await this.undo();
+        aside: (names) => this.standing.streamsAside(names),
+        sent: (left, committing) => {
+          isOnItsWay = true;
+          this.flying.add(committing);
+          const lastStream = this.cache.nextStream === null ? left.lastStream : this.cache.nextStream - 1;
+          this.standing.leave({ ...left, lastStream });
+          this.cachedAt = left.head?.id ?? null;
+          this.end(release);
+          const land = (): void => void this.flying.delete(committing);
+          committing.then(land, land);
+        },
+        committed: (head: StoreHead | null) => {
+          this.standing.confirm(head);
+          if (head !== null && head.seq !== ground.head?.seq) this.unannounced = head.seq;
+        },
+        lost: (isDoubtful) => {
+          if (isDoubtful) this.owesTurn = true;
+          this.forget();
+        },
+        undo: async (what) => {
+          invariant(!isOnItsWay, "what is on its way cannot be undone");
+          await this.undo(what);
           release();
         },
       },
@@ -230,22 +292,38 @@ export class Writer {
     );
   }
 
-  /** Ends an open transaction without its changes, and what was remembered of them. Never throws. */
-  private async undo(): Promise<void> {
+  private end(release: () => void): void {
     this.transaction = null;
-    this.forget();
+    this.within = false;
+    release();
+  }
+
+  /** Makes what may still be on its way come too late: it was assumed that nobody has taken a turn. */
+  private async takeTurn(connection: Connection): Promise<void> {
+    const { lock, takeTurn } = this.options.journal.statements;
+    this.within = true;
+    const taking = connection.together([begin, { statement: lock, values: [] }, { statement: takeTurn, values: [] }]);
+    const committing = connection.command("COMMIT");
+    committing.catch(() => {}); // what failed before it is told first
+    await taking;
+    if ((await committing) !== "COMMIT") throw new Error("the server undid a turn");
+    this.owesTurn = false;
+  }
+
+  /** Ends an open transaction without its changes, and what was remembered of them. Never throws. */
+  private async undo({ isOpened, isDirty }: Undone): Promise<void> {
+    this.transaction = null;
+    if (isDirty) this.forget();
     const { connection } = this;
-    if (connection === null) {
-      this.within = false;
-      return;
-    }
-    try {
-      if (!connection.broken) await connection.command("ROLLBACK");
-    } catch {
-      // The server undoes it when it sees that the connection is gone.
+    if (isOpened && connection !== null && !connection.broken) {
+      try {
+        await connection.command("ROLLBACK");
+      } catch {
+        // The server undoes it when it sees that the connection is gone.
+      }
     }
     this.within = false;
-    if (connection.broken) this.drop();
+    if (connection?.broken === true) this.drop();
   }
 
   private watchIdle(): void {
@@ -261,11 +339,13 @@ export class Writer {
   private async rest(): Promise<void> {
     const release = await this.lock.acquire();
     const { connection } = this;
-    if (connection !== null && performance.now() - this.usedAt < this.idleMs) this.watchIdle();
+    const isUsed = this.flying.size > 0 || performance.now() - this.usedAt < this.idleMs;
+    if (connection !== null && isUsed) this.watchIdle();
     else if (connection !== null) {
       this.forget();
       this.connection = null;
       void connection.close();
+      void this.standing.rest();
     }
     release();
   }
@@ -279,6 +359,7 @@ export class Writer {
   private forget(): void {
     this.cache.clear();
     this.cachedAt = null;
+    this.standing.forget();
   }
 
   private checkOpen(): void {
