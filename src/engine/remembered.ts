@@ -42,6 +42,15 @@ interface Ahead {
   readonly contents: number;
 }
 
+/** What is known of time, as of an entry. */
+interface Seen {
+  readonly time: TimeState | null;
+  /** Its id. */
+  readonly of: string | null;
+}
+
+const nothingSeen: Seen = { time: null, of: null };
+
 /** So many batches in a row without anybody else's mean that this process writes alone. */
 const undisturbedMax = 16;
 /** Stages of reads, and what their events need. */
@@ -50,9 +59,9 @@ const stepsMax = 3;
 export class Remembered {
   private readonly options: RememberedOptions;
   private head: EntryPlace | null = null;
-  private time: TimeState | null = null;
-  /** The entry that `time` is about. It outlives a reset: when an entry was seen is known for as long as it is the head. */
-  private timeOf: string | null = null;
+  private seen: Seen = nothingSeen;
+  /** The last that is on disk. It outlives a reset: when an entry was seen is known for as long as it is the head. */
+  private seenOnDisk: Seen = nothingSeen;
   private journalRevision = 0;
   private incarnation = 1;
   private readonly streamHeads = new StreamHeads();
@@ -86,7 +95,7 @@ export class Remembered {
       known,
       documents: begun,
       head,
-      time: head === null ? null : this.time,
+      time: head === null ? null : this.seen.time,
       areas,
       incarnation: this.incarnation,
       clock,
@@ -129,6 +138,7 @@ export class Remembered {
     return [...touched].filter((stream) => !this.streamHeads.has([stream]));
   }
 
+  /** The next batch goes on from this one, which is on disk or on its way. */
   adopt(batch: Batch): void {
     batch.documents.adopt();
     if (batch.entries.length === 0) return;
@@ -137,21 +147,29 @@ export class Remembered {
       batch.entries[0]!.seq,
       batch.entries.map(({ id }) => id),
     );
-    this.keepTime(batch);
+    this.seen = seenWith(batch);
     this.head = batch.head();
     this.journalRevision = batch.heads.get(journalStream)?.rev ?? this.journalRevision;
   }
 
+  /** A batch that was adopted is on disk. */
+  settle(batch: Batch): void {
+    batch.documents.settle();
+    if (batch.entries.length > 0) this.seenOnDisk = seenWith(batch);
+  }
+
   /** A batch turned out to be committed after all. */
-  keepTime(batch: Batch): void {
-    this.time = batch.time;
-    this.timeOf = batch.head()?.id ?? null;
+  keep(batch: Batch): void {
+    this.seen = this.seenOnDisk = seenWith(batch);
+    batch.documents.adopt();
+    batch.documents.settle();
   }
 
   /** Drops everything, to be read again. */
   forget(): void {
     this.head = null;
     this.ahead = null;
+    this.seen = this.seenOnDisk;
     this.journalRevision = 0;
     this.incarnation = 1;
     this.options.areas.forget();
@@ -223,9 +241,9 @@ export class Remembered {
   }
 
   private see(head: StoreHead): void {
-    if (head.id !== this.timeOf) {
-      this.time = { at: head.at, clock: head.at - head.skew, seen: this.options.clock.monotonic(), own: false };
-      this.timeOf = head.id;
+    if (head.id !== this.seen.of) {
+      const time = { at: head.at, clock: head.at - head.skew, seen: this.options.clock.monotonic(), own: false };
+      this.seen = this.seenOnDisk = { time, of: head.id };
     }
     this.head = { seq: head.seq, id: head.id };
   }
@@ -245,7 +263,7 @@ export class Remembered {
   private foresee(
     queued: readonly Queued[],
     glimpse: Glimpse | null,
-    foreseen: Foreseen = new Foreseen({ at: this.time?.at ?? 0, incarnation: this.incarnation, glimpse }),
+    foreseen: Foreseen = new Foreseen({ at: this.seen.time?.at ?? 0, incarnation: this.incarnation, glimpse }),
   ): Foreseen {
     for (const each of queued) each.foresee(foreseen);
     return foreseen;
@@ -256,6 +274,10 @@ export class Remembered {
     for (const stream of touched) foreseen.stream(stream);
     return known.load(foreseen.needs);
   }
+}
+
+function seenWith(batch: Batch): Seen {
+  return { time: batch.time, of: batch.head()?.id ?? null };
 }
 
 function isErasure({ fields }: DecodedEntry): boolean {

@@ -175,7 +175,7 @@ export class Writer {
           await undo(transaction);
         }
         if (!adopted) this.remembered.adopt(batch);
-        batch.documents.settle();
+        this.remembered.settle(batch);
         return { outcomes, position: lastOf(batch) };
       } catch (cause) {
         // A source that was never asked still hands out its batch; one that was is closed, and what it kept stays queued.
@@ -192,11 +192,7 @@ export class Writer {
         // One that was assumed and is not so has written nothing, and its connection is sound.
         const found = await this.lookUp(batch, flight.assumed === null || attempt > 1 || !isBusy(cause));
         if (found.committed) {
-          if (batch !== null) {
-            this.remembered.keepTime(batch);
-            batch.documents.adopt();
-            batch.documents.settle();
-          }
+          if (batch !== null) this.remembered.keep(batch);
           return { outcomes, position: lastOf(batch) };
         }
         const again = found.transaction;

@@ -104,7 +104,8 @@ class Life {
         return fate.pending;
       },
       listen: (hint: (position: number) => void) => this.listen(hint),
-      // Whether it is worth assuming something depends on how fast the machine is, which no plan may.
+      // Whoever writes goes on from a batch that is on its way, as on a store that can assume something; but nothing is assumed, for
+      // whether that is worth it depends on how fast the machine is, which no plan may.
       assume: () => null,
       restart: async (plan: FaultPlan = fate.plan) => {
         await this.die();
