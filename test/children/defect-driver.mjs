@@ -8,7 +8,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
-import pg from "pg";
 
 const [dist, seedText, triesText, ...names] = process.argv.slice(2);
 const [seed, tries] = [Number(seedText), Number(triesText)];
@@ -21,8 +20,6 @@ const { hashToken, openLedger, queueCommands } = await load("src/index.js");
 const { queue } = await load("projections/index.js");
 const { queueEvents } = await load("src/journal/events/queue.js");
 const { createMemoryStore } = await load("src/store/memory/store.js");
-const { openPostgresStore } = await load("src/store/postgres/store.js");
-const { openSqliteStore } = await load("src/store/sqlite/store.js");
 
 // Whether it is seen is asked here, and not how little of a history would do.
 fc.configureGlobal({ seed, numRuns: tries, endOnFailure: true });
@@ -152,6 +149,7 @@ function runsProperty() {
 }
 
 async function openFile() {
+  const { openSqliteStore } = await load("src/store/sqlite/store.js");
   return openSqliteStore(join(mkdtempSync(join(scratch, "store-")), "state.ledger"));
 }
 
@@ -161,6 +159,8 @@ async function openJournal() {
   const url = new URL(process.env.RUNLEDGER_TEST_POSTGRES);
   url.searchParams.set("journal", journal);
   const dispose = () => ask(`DROP SCHEMA IF EXISTS ${journal} CASCADE`);
+  // Only who needs them waits for the driver and the store.
+  const { openPostgresStore } = await load("src/store/postgres/store.js");
   try {
     const store = await openPostgresStore(url.href);
     return { journal, store, reopen: () => openPostgresStore(url.href), dispose };
@@ -171,6 +171,7 @@ async function openJournal() {
 }
 
 async function ask(text) {
+  const { default: pg } = await import("pg");
   const client = new pg.Client(process.env.RUNLEDGER_TEST_POSTGRES);
   await client.connect();
   try {

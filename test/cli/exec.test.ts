@@ -86,7 +86,7 @@ describe.each(sharedStoreNames)("exec, on %s,", (store) => {
 
   test("loses nothing of an output that is larger than what may be on its way", async () => {
     const file = freshPlace(store);
-    const lines = 6_000;
+    const lines = 2_000;
     const program = `let n=0;const go=()=>{while(n<${lines}){if(!process.stdout.write("line "+n+++" ".repeat(1000)+"\\n")){process.stdout.once("drain",go);return}}};go()`;
     const done = await runledger(["exec", "--json", "--ledger", file, "--", node, "-e", program]);
 

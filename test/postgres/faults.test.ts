@@ -11,7 +11,7 @@ import { ask, behindProxy, expectSound } from "./place.js";
 import type { Proxy } from "./proxy.js";
 
 const long = process.env["RUNLEDGER_LONG"] === "1";
-const rounds = long ? 100 : 10;
+const rounds = long ? 100 : 6;
 const callersPerLedger = 3;
 const wishesPerCaller = 6;
 const busyTimeoutMs = 1_000;

@@ -81,7 +81,8 @@ test(
       async () => existsSync(file) && ((await storyOf(file).catch(() => null))?.captures[0]?.events ?? 0) > 0,
     );
     exec.kill("SIGTERM");
-    await waitFor(async () => (await storyOf(file)).run.owner === null);
+    // On a busy machine its claim may run out before: that alone is no letting go.
+    await waitFor(async () => (await storyOf(file)).attempts[0]!.status !== "running");
     expect(await storyOf(file)).toMatchObject({ attempts: [{ status: "cancelled", reason: "drained" }] });
     const again = setInterval(() => exec.kill("SIGTERM"), 100);
     await ended;

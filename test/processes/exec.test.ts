@@ -263,7 +263,7 @@ test.each(sharedStoreNames)(
   async (store) => {
     const [file, folder] = [freshPlace(store), newFolder()];
     const script = "echo $$ >> pids; trap 'exit 1' TERM; while [ ! -e go ]; do sleep 0.02; done; echo end";
-    const stalled = exec(["--ledger", file, "--run", "r1", "--lease", "1000", "--", "sh", "-c", script], {
+    const stalled = exec(["--ledger", file, "--run", "r1", "--lease", "2500", "--", "sh", "-c", script], {
       cwd: folder,
     });
     await waitFor(() => linesOf(join(folder, "pids")).length === 1);
