@@ -15,10 +15,26 @@ export function onEndOfFile(clean: Clean): void {
   behindFile.push(clean);
 }
 
-export async function endTest(): Promise<void> {
-  for (const clean of behindTest.splice(0).reverse()) await clean();
+/** Makes what the later tests of this file use too: what it would clean up behind this test is done behind the file. */
+export async function keepToEndOfFile<T>(make: () => Promise<T>): Promise<T> {
+  const own = behindTest.splice(0);
+  try {
+    return await make();
+  } finally {
+    behindFile.push(...behindTest.splice(0));
+    behindTest.push(...own);
+  }
 }
 
-export async function endFile(): Promise<void> {
-  for (const clean of behindFile.splice(0).reverse()) await clean();
+export function endTest(): Promise<void> {
+  return cleanUp(behindTest);
+}
+
+export function endFile(): Promise<void> {
+  return cleanUp(behindFile);
+}
+
+/** Whatever is added meanwhile, too. */
+async function cleanUp(cleans: Clean[]): Promise<void> {
+  for (let clean = cleans.pop(); clean !== undefined; clean = cleans.pop()) await clean();
 }

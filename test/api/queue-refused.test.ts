@@ -2,8 +2,9 @@
  *  fences is tried in `test/engine/fences.test.ts`. */
 import { expect, test } from "vitest";
 import { hashToken, queueCommands } from "../../src/index.js";
-import type { Fence, Queue } from "../../src/index.js";
+import type { Fence, Ledger, Queue } from "../../src/index.js";
 import { queueStream } from "../../src/journal/events/queue.js";
+import { keepToEndOfFile } from "../cleanups.js";
 import { claim, describeQueues, hour, refused, refusesAndLeavesNothing, stateOf } from "./queue-fixture.js";
 
 const invalidArgument = { code: "INVALID_ARGUMENT" };
@@ -113,12 +114,18 @@ const wrongCalls: readonly (readonly [title: string, call: Verb, expected?: obje
 ];
 
 describeQueues("the run queue refuses", (start) => {
+  // One for all of them, which leave nothing.
+  let withOneClaim: Promise<{ readonly ledger: Ledger; readonly fence: Fence }> | undefined;
+  const withClaim = async () => {
+    const { ledger } = await start();
+    await ledger.queue.enqueue({ runId: "r1", parent: "p" });
+    return { ledger, fence: await claim(ledger, "A") };
+  };
+
   test.each(wrongCalls.map(([title, call, expected = invalidArgument]) => ({ title, call, expected })))(
     "$title",
     async ({ call, expected }) => {
-      const { ledger } = await start();
-      await ledger.queue.enqueue({ runId: "r1", parent: "p" });
-      const fence = await claim(ledger, "A");
+      const { ledger, fence } = await (withOneClaim ??= keepToEndOfFile(withClaim));
 
       await refusesAndLeavesNothing(ledger, () => call(ledger.queue, fence), expected);
     },
