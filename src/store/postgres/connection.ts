@@ -26,6 +26,8 @@ export interface ConnectionOptions {
   readonly timeoutMs: number;
 }
 
+const commit: Ask = { statement: { name: "commit", text: "COMMIT" }, values: [] };
+
 /** No host may keep what it has locked for longer while it does nothing: one that stands still loses its batch. */
 const stallMsMax = 10_000;
 /** What is not answered for so long beyond what it may wait by itself is lost: the server or the way to it is gone. */
@@ -119,6 +121,15 @@ export class Connection {
   /** Does several statements behind one another; where one fails, nothing behind it is done. Answers the rows of each. Throws, and
    *  does not reject, when it cannot be sent. */
   together(asks: readonly Ask[]): Promise<readonly (readonly unknown[])[]> {
+    return this.group(asks).then((results) => results.map(({ rows }) => rows));
+  }
+
+  /** Ends the transaction, and says what the server calls that: where a statement failed it is a ROLLBACK. */
+  commit(): Promise<string> {
+    return this.group([commit]).then(([result]) => result!.command);
+  }
+
+  private group(asks: readonly Ask[]): Promise<readonly pg.QueryArrayResult[]> {
     for (const { statement } of asks) this.requireSame(statement);
     const sent = asks.map(({ statement, values }) => ({ statement, values: values.map(asSent) }));
     const query = (): Promise<pg.QueryArrayResult | pg.QueryArrayResult[]> =>
@@ -129,7 +140,7 @@ export class Connection {
         };
         this.client.query(new Together(sent, settle));
       });
-    return this.send(query).then((results) => [results].flat().map(({ rows }) => rows));
+    return this.send(query).then((results) => [results].flat());
   }
 
   /** Does something without values, and says what the server calls it that it has done. */

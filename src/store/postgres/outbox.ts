@@ -3,6 +3,7 @@
 import type { DurableStep, FaultSeam } from "../../journal/store.js";
 import type { Ask } from "./ask.js";
 import type { Connection } from "./connection.js";
+import type { Opening } from "./standing.js";
 
 /** What there is to undo. */
 export interface Undone {
@@ -20,15 +21,17 @@ interface Held extends Ask {
 export interface OutboxOptions {
   readonly connection: Connection;
   readonly faults: FaultSeam | undefined;
-  /** What begins the transaction; empty when it was begun. */
-  readonly opening: readonly Ask[];
+  /** What begins the transaction; null when it was begun. */
+  readonly opening: Opening | null;
   /** Is told what the statements that begin it have answered. */
   readonly opened: (rows: readonly (readonly unknown[])[]) => void;
 }
 
 export class Outbox {
   private readonly options: OutboxOptions;
-  private opening: readonly Ask[];
+  private opening: Opening | null;
+  /** Streams that are taken for new. */
+  private readonly streams: string[] = [];
   private held: Held[] = [];
   private isDirty = false;
   private failed: { readonly cause: unknown } | null = null;
@@ -40,7 +43,12 @@ export class Outbox {
 
   /** Was nothing sent that would have to be undone? */
   get unopened(): boolean {
-    return this.opening.length > 0;
+    return this.opening !== null;
+  }
+
+  /** Takes streams for new: what begins it fails where they are not. */
+  takeForNew(streams: readonly string[]): void {
+    this.streams.push(...streams);
   }
 
   /** What there is to undo. */
@@ -56,7 +64,7 @@ export class Outbox {
   /** Sends what is held back; undefined when there is nothing. */
   flush(): Promise<void> | undefined {
     this.require();
-    if (this.held.length === 0 && this.opening.length === 0) return undefined;
+    if (this.held.length === 0 && this.opening === null) return undefined;
     return this.send();
   }
 
@@ -72,8 +80,9 @@ export class Outbox {
   /** Sent when this returns. */
   private send(): Promise<void> {
     const { connection, faults, opened } = this.options;
-    const { opening, held } = this;
-    this.opening = [];
+    const { held } = this;
+    const opening = this.opening?.(this.streams) ?? [];
+    this.opening = null;
     this.held = [];
     const sending = faults === undefined ? connection.together([...opening, ...held]) : this.sendOneByOne(held, faults);
     return sending.then(

@@ -15,19 +15,24 @@ export const begin: Ask = {
 };
 
 /** What the guard answers, when it answers. */
-export type GuardColumns = readonly [one: number, now: number];
+export type GuardColumns = readonly [one: number, now: number, two: number];
+
+/** What begins a transaction that takes these streams for new. */
+export type Opening = (streams: readonly string[]) => readonly Ask[];
 
 /** What a transaction is begun on. */
 export interface Assumed {
   readonly ground: Ground;
-  /** What begins it, and compares. */
-  readonly opening: readonly Ask[];
+  /** What begins it, and compares; these streams must not be there. */
+  readonly opening: Opening;
   /** Did one fail that it rests on? */
   readonly isVoid: () => boolean;
 }
 
 /** So many times in a row nobody else must have written. */
 const calmMin = 3;
+/** So many streams in a row must be new before others are taken for it. */
+const newMin = 256;
 /** For so long it is worth trying: others may have come since. */
 const freshMs = 1_000;
 
@@ -42,6 +47,10 @@ export class Standing {
   /** Changes with everything that fails. */
   private epoch = 0;
   private asking: Promise<Connection> | null = null;
+  /** Are streams of which nothing is known taken for new? As long as they are. */
+  takesForNew = true;
+  /** How many were new in a row since. */
+  private newInARow = 0;
 
   constructor(journal: Journal, connecting: ConnectionOptions) {
     this.journal = journal;
@@ -79,9 +88,19 @@ export class Standing {
     const values = [seq, id, tablesOf(left), foldedOf(left), left.turn];
     return {
       ground: { ...left, tables: new Map(left.tables) },
-      opening: [begin, { statement: lock, values: [] }, { statement: guard, values }],
+      opening: (streams) => [
+        begin,
+        { statement: lock, values: [] },
+        { statement: guard, values: [...values, streams.length === 0 ? null : streams] },
+      ],
       isVoid: () => this.epoch !== epoch,
     };
+  }
+
+  /** A stream was there that was taken for new. */
+  wasThere(): void {
+    this.takesForNew = false;
+    this.newInARow = 0;
   }
 
   /** Streams of which nothing is known here, asked on another connection while commits are on their way: as nobody else writes, they
@@ -92,7 +111,12 @@ export class Standing {
       const connection = await (this.asking ??= Connection.open(this.connecting, "reads"));
       const rows = await connection.rows<AsideColumns>(this.journal.statements.streamsAside, [names]);
       if (committed < 0 || (rows[0]?.[0] ?? -1) < committed) return null;
-      return toStreams(rows.flatMap(([, name, ...row]) => (name === null ? [] : [[name, ...row] as StreamColumns])));
+      const found = toStreams(
+        rows.flatMap(([, name, ...row]) => (name === null ? [] : [[name, ...row] as StreamColumns])),
+      );
+      this.newInARow = found.size > 0 ? 0 : this.newInARow + names.length;
+      if (this.newInARow >= newMin) this.takesForNew = true;
+      return found;
     } catch {
       await this.rest();
       return null; // the transaction asks for itself

@@ -10,8 +10,9 @@ interface Query {
   readonly why: string;
 }
 
-/** The SQLSTATE of the guard when what was assumed is not so: there is no logarithm of nothing. */
-export const guardState = "2201E";
+/** The SQLSTATEs of the guard when what was assumed is not so, and when a stream is there that was not: there is no logarithm of
+ *  nothing, and no root of what is less. */
+export const guardStates = { moved: "2201E", streams: "2201F" } as const;
 
 const entryColumns = "seq, encode(id, 'hex'), entry";
 const contentColumns = "n, encode(digest, 'hex'), media, salt, encode(plain, 'hex'), erased, bytes";
@@ -26,8 +27,8 @@ const queries: Readonly<Record<StatementName, Query>> = {
     why: "what everything starts from, in one answer: the head, the time, which tables of documents there are and up to where they are folded, the last stream, whose journal it is; each max() is one descent",
   },
   guard: {
-    sql: `SELECT ln((CASE WHEN (SELECT max(seq) FROM $s.entries) = $1 AND (SELECT id FROM $s.entries WHERE seq = $1) = decode($2, 'hex') AND (SELECT string_agg(id || ':' || json_array_length(indexes::json), ',' ORDER BY id) FROM $s.projections) IS NOT DISTINCT FROM $3 AND (SELECT concat_ws(':', position, encode(entry_id, 'hex'), tables) FROM $s.folded WHERE one = 1) IS NOT DISTINCT FROM $4 AND (SELECT value FROM $s.meta WHERE key = 'turn') IS NOT DISTINCT FROM $5 THEN 1 ELSE 0 END)::float8), floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
-    why: "what a transaction was begun on is still so: where it is not, there is no logarithm, and nothing behind it is done",
+    sql: `SELECT ln((CASE WHEN (SELECT max(seq) FROM $s.entries) = $1 AND (SELECT id FROM $s.entries WHERE seq = $1) = decode($2, 'hex') AND (SELECT string_agg(id || ':' || json_array_length(indexes::json), ',' ORDER BY id) FROM $s.projections) IS NOT DISTINCT FROM $3 AND (SELECT concat_ws(':', position, encode(entry_id, 'hex'), tables) FROM $s.folded WHERE one = 1) IS NOT DISTINCT FROM $4 AND (SELECT value FROM $s.meta WHERE key = 'turn') IS NOT DISTINCT FROM $5 THEN 1 ELSE 0 END)::float8), floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, sqrt((CASE WHEN EXISTS (SELECT FROM $s.streams WHERE name = ANY ($6::text[])) THEN -1 ELSE 1 END)::float8)`,
+    why: "what a transaction was begun on is still so, and the streams that it took for new are: where not, it fails, and nothing behind it is done",
   },
   takeTurn: {
     sql: "INSERT INTO $s.meta (key, value) VALUES ('turn', pg_current_xact_id()::text) ON CONFLICT (key) DO UPDATE SET value = excluded.value",

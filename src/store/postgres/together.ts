@@ -23,6 +23,9 @@ interface Wire {
   sync(): void;
 }
 
+/** What has no rows need not say what they look like. */
+const hasRows = /^\s*(SELECT|WITH)\b|\bRETURNING\b/i;
+
 type Settle = (error: Error | undefined, results: unknown) => void;
 
 export class Together extends pg.Query {
@@ -67,7 +70,7 @@ export class Together extends pg.Query {
         }
       }
       wire.bind({ statement: name, values, valueMapper });
-      wire.describe({ type: "P", name: "" });
+      if (hasRows.test(text)) wire.describe({ type: "P", name: "" });
       wire.execute({});
     }
     wire.sync();

@@ -20,6 +20,7 @@ import type { CachedStream } from "../stream-cache.js";
 import { encodePage, revisionsPerPage } from "../stream-page.js";
 import { asSent, columns } from "./arrays.js";
 import type { Ask } from "./ask.js";
+import { contentLists } from "./content-lists.js";
 import { createTable } from "./create.js";
 import { writes } from "./documents.js";
 import { movedError, sqlState, storeError } from "./errors.js";
@@ -27,12 +28,12 @@ import { Outbox } from "./outbox.js";
 import { PostgresReads } from "./reads.js";
 import type { Ground, StreamRow } from "./reads.js";
 import { documentTable, retiredPrefix } from "./schema.js";
-import { guardState } from "./statements.js";
+import { guardStates } from "./statements.js";
 import type { StatementName } from "./statements.js";
 import type { TransactionHost } from "./transaction-host.js";
 
-/** Bytes of contents in one statement. */
-const contentBytesMax = 8 * 1024 * 1024;
+/** Columns of entries. */
+type Lists = [number[], number[], (number | null)[], number[], number[], number[], string[]];
 
 /** The one open write transaction of a journal. What it writes is held back, and sent behind one another without waiting, with
  *  the COMMIT or before the next read.
@@ -57,7 +58,7 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
       ground: mine,
       prepare: () => {
         this.require();
-        return outbox.flush();
+        return this.flush();
       },
       blame: (cause) => this.failure(outbox.blame(cause)),
     });
@@ -86,7 +87,7 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
 
   override async streamHeads(streams: readonly string[]): Promise<readonly (StreamHead | null)[]> {
     this.require();
-    await this.find(streams);
+    await this.find(streams, true);
     return streams.map((name) => {
       const stream = this.host.cache.get(name);
       return stream === undefined || stream.rev === 0 ? null : { rev: stream.rev, seq: stream.seq };
@@ -110,22 +111,17 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
     requireCompleted(before, before + entries.length, nodes);
     this.holdContents(contents);
     if (entries.length === 0) return;
-    await Promise.all([this.find(entries.map(({ stream }) => stream)), this.learnTypes(entries)]);
+    const fresh = new Set(entries.filter(({ rev }) => rev === 1).map(({ stream }) => stream));
+    const known = entries.map(({ stream }) => stream).filter((name) => !fresh.has(name));
+    await Promise.all([this.find([...fresh], true), this.find(known, false), this.learnTypes(entries)]);
     this.require(); // it may have turned out meanwhile
     const { cache } = this.host;
     cache.nextStream ??= this.ground.lastStream + 1;
     const touched = this.holdEntries(entries);
     this.holdStreams(touched);
     await this.holdPages(touched);
-    if (nodes.length > 0)
-      this.hold(
-        "nodes",
-        "insertNodes",
-        columns(
-          nodes.map(({ level, n, hash }) => [level, n, hash]),
-          3,
-        ),
-      );
+    const hashes = nodes.map(({ level, n, hash }) => [level, n, hash]);
+    if (nodes.length > 0) this.hold("nodes", "insertNodes", columns(hashes, 3));
   }
 
   async erase(numbers: readonly number[], position: number): Promise<void> {
@@ -201,7 +197,7 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
       if (faults !== undefined) await this.outbox.flush();
       faults?.("commit", "before");
       const writing = this.outbox.flush();
-      committing = connection.command("COMMIT");
+      committing = connection.commit();
       committing.catch(() => {}); // what failed before it is told first
       this.host.sent({ ...this.ground, contents: this.contentCount }, committing);
       await writing;
@@ -212,7 +208,7 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
       this.host.committed(this.ground.head);
     } catch (cause) {
       if (committing === null) await this.host.undo(this.outbox.undone);
-      else this.host.lost(wasUnopened && opening.length > 0 && connection.broken);
+      else this.host.lost(wasUnopened && opening !== null && connection.broken);
       throw this.failure(cause);
     }
   }
@@ -242,30 +238,18 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
   }
 
   private holdContents(contents: readonly ContentRow[]): void {
-    let rows: unknown[][] = [];
-    let bytes = 0;
-    const send = (): void => {
-      if (rows.length > 0) this.hold("contents", "insertContents", columns(rows, 6));
-      rows = [];
-      bytes = 0;
-    };
-    for (const row of contents) {
-      invariant(row.n === this.contentCount + 1, `content ${row.n} must follow content ${this.contentCount}`);
-      rows.push([row.n, row.digest, row.media, row.salt, row.plain, row.bytes]);
-      bytes += row.bytes.length;
-      this.contentCount = row.n;
-      if (bytes > contentBytesMax) send();
-    }
-    send();
+    for (const lists of contentLists(contents, this.contentCount)) this.hold("contents", "insertContents", lists);
+    this.contentCount += contents.length;
     if (this.ground.head !== null) this.ground.head = { ...this.ground.head, contents: this.contentCount };
   }
 
   /** Gives each entry its place at the end of its stream and of the journal. Answers the streams that it touched. */
   private holdEntries(entries: readonly EntryRow[]): ReadonlyMap<string, CachedStream> {
     const touched = new Map<string, CachedStream>();
-    const rows = entries.map((row) => {
-      const { seq, id, rev, before, at, skew, entry } = row;
-      const last = this.ground.head?.seq ?? -1;
+    const lists: Lists = [[], [], [], [], [], [], []];
+    const [streams, revisions, befores, types, times, skews, texts] = lists;
+    let last = this.ground.head?.seq ?? -1;
+    for (const { seq, rev, before, type, at, skew, entry, ...row } of entries) {
       invariant(seq === last + 1, `entry ${seq} must follow the head ${last}`);
       const stream = touched.get(row.stream) ?? this.streamOf(row.stream);
       touched.set(row.stream, stream);
@@ -275,13 +259,20 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
         `entry ${seq} must name the entry of its stream before it`,
       );
       stream.rev = rev;
-      stream.seq = seq;
+      stream.seq = last = seq;
       stream.tail?.push(seq);
-      this.ground.head = { seq, id, at, skew, contents: this.contentCount };
-      return [stream.id, rev, before, this.host.cache.types.get(row.type), at, skew, entry];
-    });
-    const ids = Buffer.from(entries.map(({ id }) => id).join(""), "hex");
-    this.hold("entries", "insertEntries", [entries[0]!.seq, ids, ...columns(rows, 7)]);
+      streams.push(stream.id);
+      revisions.push(rev);
+      befores.push(before);
+      types.push(this.host.cache.types.get(type)!); // they were learned
+      times.push(at);
+      skews.push(skew);
+      texts.push(entry);
+    }
+    const { seq, id, at, skew } = entries.at(-1)!;
+    this.ground.head = { seq, id, at, skew, contents: this.contentCount };
+    const ids = Buffer.from(entries.map((entry) => entry.id).join(""), "hex");
+    this.hold("entries", "insertEntries", [entries[0]!.seq, ids, ...lists]);
     return touched;
   }
 
@@ -324,11 +315,16 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
     if (pages.length > 0) this.hold("streams", "insertPages", columns(pages, 3));
   }
 
-  /** Learns of streams that exist and are not known yet. */
-  private async find(names: readonly string[]): Promise<void> {
+  /** Learns of streams that are not known yet; those that may be new are taken for it, where nobody has been wrong with that. */
+  private async find(names: readonly string[], mayBeNew: boolean): Promise<void> {
     const { cache } = this.host;
     const asked = [...new Set(names)].filter((name) => cache.get(name) === undefined && !this.absent.has(name));
     if (asked.length === 0) return;
+    if (mayBeNew && this.outbox.unopened && this.host.takesForNew()) {
+      this.outbox.takeForNew(asked);
+      this.learn(asked, new Map());
+      return;
+    }
     const aside = this.outbox.unopened ? await this.host.aside(asked) : null;
     this.learn(asked, aside ?? (await this.streamRows(asked)));
   }
@@ -375,10 +371,12 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
     }
   }
 
-  /** Sends what was held back, and waits for the answers. */
-  private async flush(): Promise<void> {
+  /** Sends what was held back, and waits for the answers; undefined when it was nothing. */
+  private flush(): Promise<void> | undefined {
     try {
-      await this.outbox.flush();
+      return this.outbox.flush()?.catch((cause: unknown) => {
+        throw this.failure(cause);
+      });
     } catch (cause) {
       throw this.failure(cause);
     }
@@ -386,7 +384,9 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
 
   private failure(cause: unknown): unknown {
     const state = sqlState(cause);
-    if (state === guardState || this.host.isVoid()) return movedError(this.journal.shown);
+    if (state === guardStates.streams) this.host.wasThere();
+    if (state === guardStates.moved || state === guardStates.streams || this.host.isVoid())
+      return movedError(this.journal.shown);
     if (state === "22012")
       return new InvariantError("a document that says not all of its indexes must be there already");
     return storeError(cause, this.journal.shown, "writing to");

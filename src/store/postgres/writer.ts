@@ -18,7 +18,7 @@ import { qualified, retiredPrefix } from "./schema.js";
 import { idleMsDefault } from "./snapshots.js";
 import type { Undone } from "./outbox.js";
 import { begin, Standing } from "./standing.js";
-import type { Assumed, GuardColumns } from "./standing.js";
+import type { Assumed, GuardColumns, Opening } from "./standing.js";
 import { PostgresTransaction } from "./transaction.js";
 
 /** For so long a table of documents that was dropped stays for those who read it. */
@@ -38,7 +38,8 @@ const announceMsMin = 10;
 const failed: Undone = { isOpened: true, isDirty: true };
 
 /** How a transaction was begun. */
-interface Begun extends Pick<Assumed, "opening" | "isVoid"> {
+interface Begun extends Pick<Assumed, "isVoid"> {
+  readonly opening: Opening | null;
   readonly release: () => void;
 }
 
@@ -98,7 +99,7 @@ export class Writer {
       if (!isMine) this.forget();
       this.standing.found(isMine);
       this.cachedAt = ground.head?.id ?? null;
-      this.transaction = this.start(connection, ground, { release, opening: [], isVoid: () => false });
+      this.transaction = this.start(connection, ground, { release, opening: null, isVoid: () => false });
       this.transaction.learn(asked, found);
       return this.transaction;
     } catch (cause) {
@@ -263,6 +264,8 @@ export class Writer {
           const [row] = guard as readonly GuardColumns[];
           clock.hear(row![1]); // it has one row, or fails
         },
+        takesForNew: () => this.standing.takesForNew,
+        wasThere: () => this.standing.wasThere(),
         aside: (names) => this.standing.streamsAside(names),
         sent: (left, committing) => {
           isOnItsWay = true;
@@ -303,7 +306,7 @@ export class Writer {
     const { lock, takeTurn } = this.options.journal.statements;
     this.within = true;
     const taking = connection.together([begin, { statement: lock, values: [] }, { statement: takeTurn, values: [] }]);
-    const committing = connection.command("COMMIT");
+    const committing = connection.commit();
     committing.catch(() => {}); // what failed before it is told first
     await taking;
     if ((await committing) !== "COMMIT") throw new Error("the server undid a turn");
