@@ -10,8 +10,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     // Processes, not threads: tests kill children and change the working directory.
     pool: "forks",
-    // One more than there are cores: a quarter of the time tests wait, for leases, timeouts and children.
-    maxWorkers: availableParallelism() + 1,
+    // One for each core: vitest leaves one core to itself, which on two cores is half of the machine.
+    maxWorkers: availableParallelism(),
     // The files of a worker share its process: half a second of a core for each of them, and code that has run is faster.
     isolate: false,
     sequence: { sequencer: LongestFirst },

@@ -388,8 +388,8 @@ const ofTheEngine: readonly Omit<Defect, "id">[] = [
   {
     says: "the time of what another process wrote is not looked at",
     file: "src/engine/remembered.js",
-    find: "if (head.id !== this.timeOf) {",
-    put: "if (this.timeOf === null) {",
+    find: "if (head.id !== this.seen.of) {",
+    put: "if (this.seen.of === null) {",
     killedBy: "simulation: time",
   },
 ];
@@ -540,15 +540,15 @@ const ofStores: readonly Omit<Defect, "id">[] = [
   {
     says: "what is known of streams is believed in PostgreSQL though another one wrote",
     file: "src/store/postgres/writer.js",
-    find: "if (id === null || id !== this.cachedAt)",
-    put: "if (id === null)",
+    find: "if (!isMine)",
+    put: "if (ground.head === null)",
     killedBy: "postgres: another opening of the journal sees what was committed, and both write in turn",
   },
   {
     says: "what is held back is not sent before it is read in PostgreSQL",
     file: "src/store/postgres/transaction.js",
-    find: "return held.length === 0 ? undefined : this.flush();",
-    put: "return undefined;",
+    find: "return this.flush();",
+    put: "return this.outbox.unopened ? this.flush() : undefined;",
     killedBy: "postgres: a transaction reads what it wrote, before anybody else does",
   },
   {
