@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { ContentRow, EntryRow } from "../journal/store.js";
 import { sha256Hex } from "../kernel/digest.js";
 import { LedgerError } from "../kernel/errors.js";
+import { describeStoreAssumed } from "./describe-store-assumed.js";
 import { describeStoreDocuments } from "./describe-store-documents.js";
 import { describeStoreErasure } from "./describe-store-erasure.js";
 import { describeStoreReads } from "./describe-store-reads.js";
@@ -37,6 +38,7 @@ export function describeStore(name: string, open: () => Promise<StoreFixture>, {
     describeStoreErasure(withStore);
     describeStoreDocuments(withStore);
     describeStoreTables(withStore);
+    describeStoreAssumed(withStore);
 
     withStore("a transaction reads what it wrote, before anybody else does", async (store) => {
       await write(store, { streams: ["a/1"] });

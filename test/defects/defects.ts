@@ -565,6 +565,20 @@ const ofStores: readonly Omit<Defect, "id">[] = [
     put: "this.said = Date.now();",
     killedBy: "postgres: time is the database's, whatever the clock of the host says",
   },
+  {
+    says: "what was assumed is not compared in PostgreSQL",
+    file: "src/store/postgres/statements.js",
+    find: "WHEN (SELECT max(seq) FROM $s.entries) = $1 AND",
+    put: "WHEN $1::bigint >= 0 OR $2::text IS NULL OR",
+    killedBy: "postgres: what was assumed and is not so writes nothing, and what is behind it neither",
+  },
+  {
+    says: "a stream is taken for new in PostgreSQL, and nobody looks",
+    file: "src/store/postgres/statements.js",
+    find: "THEN -1 ELSE 1 END",
+    put: "THEN 1 ELSE 1 END",
+    killedBy: "postgres: a stream that is there and was not known is never taken for new",
+  },
 ];
 
 /** All of them; the letter of an id says where. */
