@@ -34,11 +34,14 @@ export class Outbox {
   private readonly streams: string[] = [];
   private held: Held[] = [];
   private isDirty = false;
+  /** Does it hold the lock, for certain? */
+  hasLock: boolean;
   private failed: { readonly cause: unknown } | null = null;
 
   constructor(options: OutboxOptions) {
     this.options = options;
     this.opening = options.opening;
+    this.hasLock = options.opening === null;
   }
 
   /** Was nothing sent that would have to be undone? */
@@ -87,7 +90,9 @@ export class Outbox {
     const sending = faults === undefined ? connection.together([...opening, ...held]) : this.sendOneByOne(held, faults);
     return sending.then(
       (rows) => {
-        if (opening.length > 0) opened(rows);
+        if (opening.length === 0) return;
+        this.hasLock = true;
+        opened(rows);
       },
       (cause: unknown) => {
         throw this.blame(cause);

@@ -190,8 +190,7 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
   async commit(): Promise<void> {
     this.require();
     this.lifetime.end();
-    const { faults, connection, opening } = this.host;
-    const wasUnopened = this.outbox.unopened;
+    const { faults, connection } = this.host;
     let committing: Promise<string> | null = null;
     try {
       if (faults !== undefined) await this.outbox.flush();
@@ -208,7 +207,7 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
       this.host.committed(this.ground.head);
     } catch (cause) {
       if (committing === null) await this.host.undo(this.outbox.undone);
-      else this.host.lost(wasUnopened && opening !== null && connection.broken);
+      else this.host.lost(!this.outbox.hasLock && connection.broken);
       throw this.failure(cause);
     }
   }
