@@ -52,7 +52,7 @@ export class Together extends pg.Query {
     const wire = connection as Wire;
     for (const name of this.fresh.splice(0)) {
       wire.close({ type: "S", name });
-      delete wire.submittedNamedStatements[name];
+      delete wire.parsedStatements[name];
     }
     (this as unknown as { callback: Settle }).callback(error, undefined);
   }
@@ -65,7 +65,8 @@ export class Together extends pg.Query {
       if (name === "" || !(name in wire.parsedStatements || name in wire.submittedNamedStatements)) {
         wire.parse({ name, text });
         if (name !== "") {
-          wire.submittedNamedStatements[name] = text;
+          // Not among those that were submitted: from there `pg` strikes what it asks for itself and fails, prepared or not.
+          wire.parsedStatements[name] = text;
           this.fresh.push(name);
         }
       }
