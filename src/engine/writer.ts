@@ -190,14 +190,16 @@ export class Writer {
           return { outcomes: failed(outcomes, taken, cause), position: -1 };
         }
         // One that was assumed and is not so has written nothing, and its connection is sound.
-        const found = await this.lookUp(batch, flight.assumed === null || attempt > 1 || !isBusy(cause));
+        const isVoid = flight.assumed !== null && attempt === 1 && isBusy(cause);
+        const found = await this.lookUp(batch, !isVoid);
         if (found.committed) {
           if (batch !== null) this.remembered.keep(batch);
           return { outcomes, position: lastOf(batch) };
         }
         const again = found.transaction;
         if (again === null) {
-          const told = asked ? inDoubt(outcomes, taken, batch, cause, found.cause) : failed(outcomes, taken, cause);
+          const told =
+            asked && !isVoid ? inDoubt(outcomes, taken, batch, cause, found.cause) : failed(outcomes, taken, cause);
           return { outcomes: told, position: -1 };
         }
         if (!passes || attempt >= retriesMax) {

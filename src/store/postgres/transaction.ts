@@ -206,9 +206,14 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
       faults?.("commit", "after");
       this.host.committed(this.ground.head);
     } catch (cause) {
+      // Before it is lost, which makes void what was assumed behind it, and itself; and what nobody answered may have been done.
+      const failure =
+        committing !== null && connection.broken
+          ? storeError(cause, this.journal.shown, "writing to")
+          : this.failure(cause);
       if (committing === null) await this.host.undo(this.outbox.undone);
       else this.host.lost(!this.outbox.hasLock && connection.broken);
-      throw this.failure(cause);
+      throw failure;
     }
   }
 
