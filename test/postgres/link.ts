@@ -5,10 +5,13 @@ import { Frames, openings, sync, zeroEnded } from "./frames.js";
 import type { Frame } from "./frames.js";
 import type { ArmedCut, Proxy } from "./proxy.js";
 
-/** What a cut waits for that strikes in the answer: the answers are counted by the messages that end them. */
+/** What a cut waits for that strikes in the answer: the answers are counted by the messages that end them, and within one, which may
+ *  be that of several statements with one Sync, by what ends each statement's. */
 interface Answering {
   readonly cut: ArmedCut;
   readonly number: number;
+  /** How many statements are answered before it within the same answer. */
+  readonly before: number;
 }
 
 export class Link {
@@ -26,6 +29,9 @@ export class Link {
   /** How many answers were asked for, and how many came to their end. */
   private answersAsked = 0;
   private answersEnded = 0;
+  /** How many statements were executed since the last Sync, and how many were answered since the last end of an answer. */
+  private executed = 0;
+  private completed = 0;
   private answering: Answering | null = null;
   /** This connection alone is silent. */
   private silent = false;
@@ -90,7 +96,7 @@ export class Link {
       this.open(frame);
       return;
     }
-    const text = this.executed(frame);
+    const text = this.textOf(frame);
     if (text !== null) this.proxy.hear(text);
     const cut = text === null ? null : this.proxy.cutFor(text);
     if (cut?.moment === "before") {
@@ -100,12 +106,14 @@ export class Link {
     this.server.write(frame.bytes);
     if (cut !== null) this.arm(cut, frame);
     else if ("QSF".includes(frame.type)) this.answersAsked++;
+    if (frame.type === "E") this.executed++;
+    else if (frame.type === "S") this.executed = 0;
   }
 
   private arm(cut: ArmedCut, { type }: Frame): void {
     const number = this.answersAsked + 1;
     if (cut.moment === "answered") {
-      this.answering = { cut, number };
+      this.answering = { cut, number, before: type === "E" ? this.executed : 0 };
       if (type === "Q") this.answersAsked++;
       return;
     }
@@ -145,7 +153,7 @@ export class Link {
   }
 
   /** The text that this message executes; null when it executes none. */
-  private executed({ type, body }: Frame): string | null {
+  private textOf({ type, body }: Frame): string | null {
     switch (type) {
       case "Q":
         return zeroEnded(body, 1)[0]!;
@@ -177,11 +185,15 @@ export class Link {
   private answerOne(frame: Frame): void {
     if (frame.type === "K") this.backend = frame.body.readInt32BE(0);
     const struck = this.answering;
-    if (struck !== null && (frame.type === "C" || frame.type === "E") && this.answersEnded + 1 === struck.number) {
+    // Where one fails, nothing behind it is answered.
+    const isIts = frame.type === "E" || (frame.type === "C" && this.completed === struck?.before);
+    if (struck !== null && isIts && this.answersEnded + 1 === struck.number) {
       this.answering = null;
       this.later(() => this.breakOff(struck.cut, frame));
       return;
     }
+    if (frame.type === "C") this.completed++;
+    else if (frame.type === "Z") this.completed = 0;
     if (frame.type === "Z" && ++this.answersEnded >= this.aloneUntil) {
       this.cut();
       return;

@@ -2,6 +2,7 @@
 import { Client } from "pg";
 import type { ClientConfig } from "pg";
 import { expect, onTestFinished, test } from "vitest";
+import { Together } from "../../src/store/postgres/together.js";
 import { Frames, zeroEnded } from "./frames.js";
 import { Proxy } from "./proxy.js";
 import type { Cut } from "./proxy.js";
@@ -106,6 +107,47 @@ for (const [kind, commit] of Object.entries(kinds)) {
     });
   }
 }
+
+/** Three rows, one by one, with one Sync; answers how many messages that end a statement's answer were heard whole. */
+async function insertThree(client: Client, name: string): Promise<number> {
+  const wire = (client as unknown as { connection: NodeJS.EventEmitter }).connection;
+  let heard = 0;
+  wire.on("commandComplete", () => heard++);
+  const asks = [1, 2, 3].map((n) => ({ statement: { name: `insert${n}`, text: `INSERT INTO ${name} VALUES (${n})` }, values: [] })); // prettier-ignore
+  const answered = new Promise((resolve, reject) => {
+    client.query(new Together(asks, (error, results) => (error === undefined ? resolve(results) : reject(error))));
+  });
+  await expect(answered).rejects.toThrow(/terminated|ECONNRESET|closed/i);
+  return heard;
+}
+
+for (const n of [1, 2, 3]) {
+  test(`of statements with one Sync it is the answer of number ${n} that is cut, when that is named`, async () => {
+    const proxy = await startProxy();
+    const { name, count } = await table();
+    const client = await connected(proxy.url, { pipeline: true });
+    const struck = proxy.cutWhen({ query: new RegExp(`VALUES \\(${n}\\)`), moment: "answered" });
+
+    expect(await insertThree(client, name)).toBe(n - 1);
+
+    await struck;
+    expect(await count()).toBe(3); // the Sync was on its way already
+  });
+}
+
+test("of statements with one Sync the answer of one that comes behind a failure is the failure", async () => {
+  const proxy = await startProxy();
+  const { name, count } = await table();
+  const client = await connected(proxy.url, { pipeline: true });
+  const struck = proxy.cutWhen({ query: /VALUES \(3\)/, moment: "answered" });
+  const other = await connected(serverUrl());
+  await other.query(`ALTER TABLE ${name} ADD CHECK (n <> 2)`);
+
+  expect(await insertThree(client, name)).toBe(1);
+
+  await struck;
+  expect(await count()).toBe(0);
+});
 
 test("only what matches is cut, and as many as were to pass before it do", async () => {
   const proxy = await startProxy();
