@@ -329,8 +329,9 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
       this.learn(asked, new Map());
       return;
     }
-    const aside = this.outbox.unopened ? await this.host.aside(asked) : null;
-    this.learn(asked, aside ?? (await this.streamRows(asked)));
+    const found = (this.outbox.unopened ? await this.host.aside(asked) : null) ?? (await this.streamRows(asked));
+    this.require(); // what comes late is of another time
+    this.learn(asked, found);
   }
 
   /** Learns the numbers of all types, and gives one to each that is new. */

@@ -357,6 +357,7 @@ export class Writer {
     this.forget();
     this.connection?.destroy();
     this.connection = null;
+    void this.standing.rest(); // the server may be another one now, and answers of the old one say nothing of it
   }
 
   private forget(): void {
