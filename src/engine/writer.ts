@@ -189,9 +189,10 @@ export class Writer {
           await this.giveUp();
           return { outcomes: failed(outcomes, taken, cause), position: -1 };
         }
-        // One that was assumed and is not so has written nothing, and its connection is sound.
+        // One that was assumed and is not so has written nothing, whatever another process wrote in its place, byte for byte as it may be;
+        // and its connection is sound.
         const isVoid = flight.assumed !== null && attempt === 1 && isBusy(cause);
-        const found = await this.lookUp(batch, !isVoid);
+        const found = await this.lookUp(isVoid ? null : batch, !isVoid);
         if (found.committed) {
           if (batch !== null) this.remembered.keep(batch);
           return { outcomes, position: lastOf(batch) };
