@@ -37,7 +37,13 @@ function hearing(proxy: Proxy): string[] {
       /^(BEGIN|COMMIT)/.exec(text)?.[0] ??
       /FOR UPDATE/.exec(text)?.[0] ??
       /(?:INSERT INTO|UPDATE) \S+?\.(\w+)/.exec(text.replaceAll('"', ""))?.[1] ??
-      (text.includes("ln((") ? "guard" : text.includes("pg_notify") ? "announcement" : text);
+      (text.includes("ln((")
+        ? "guard"
+        : text.includes("(SELECT) one")
+          ? "aside"
+          : text.includes("pg_notify")
+            ? "announcement"
+            : text);
     if (kind !== "announcement") heard.push(kind);
   };
   return heard;
@@ -57,6 +63,28 @@ test("a batch of a writer alone is one round trip: all of it was sent before any
   proxy.restore();
   await asked;
   expect(await numbers(ledger)).toEqual([...before, 6]);
+  await expectSound(ledger);
+});
+
+test("two batches are in the air, and no third: half of what waits, and the other half behind its COMMIT", async () => {
+  const { proxy, url } = await behindProxy();
+  const ledger = await open(url);
+  const before = await calm(ledger);
+  const heard = hearing(proxy);
+  const struck = proxy.cutWhen({ query: /^BEGIN/, moment: "answered", silent: true });
+
+  const calling = callAll(ledger, callers);
+  await struck;
+  const one = ["BEGIN", "FOR UPDATE", "guard", "entries", "streams", "COMMIT"];
+  await expect.poll(() => heard.length).toBeGreaterThanOrEqual(2 * one.length);
+  const more = note(ledger, 6);
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(heard).toEqual([...one, ...one]);
+
+  proxy.restore();
+  await more;
+  expect(await calling).toEqual(Array.from({ length: callers }, () => "done"));
+  expect(await numbers(ledger)).toEqual([...before, ...Array.from({ length: callers }, (_, n) => 100 + n), 6]);
   await expectSound(ledger);
 });
 
@@ -87,27 +115,36 @@ test("after a second of rest the lock is waited for again, once", async () => {
   expect(heard).toContain("guard");
 });
 
-const others: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
-  "wrote to the same stream": async (url) => note(await open(url), 100),
-  "wrote to another stream": async (url) =>
-    (await open(url)).append("note/2", [{ type: "note.written", data: { text: content("elsewhere") } }]),
-  "entered a table of documents": (url) =>
-    ask(
-      url,
-      `INSERT INTO "${schemaOf(url)}".projections (id, name, version, indexes, status, position)
-         VALUES (9, 'counts', 1, '[]', 'failed', -1)`,
-    ),
-  "took a turn": (url) => ask(url, `INSERT INTO "${schemaOf(url)}".meta (key, value) VALUES ('turn', '1')`),
-  "moved the mark of the tables": (url) =>
-    ask(
-      url,
-      `INSERT INTO "${schemaOf(url)}".folded (one, position, entry_id, tables) SELECT 1, seq, id, '[]'
+/** What another writer changes, and what takes it back where it was made up. */
+interface Other {
+  readonly act: (url: string) => Promise<unknown>;
+  readonly undo?: (url: string) => Promise<unknown>;
+}
+
+const made = "(id, name, version, indexes, status, position) VALUES (99, 'made up', 1, '[]', 'failed', -1)";
+const others: Readonly<Record<string, Other>> = {
+  "wrote to the same stream": { act: async (url) => note(await open(url), 100) },
+  "wrote to another stream": {
+    act: async (url) =>
+      (await open(url)).append("note/2", [{ type: "note.written", data: { text: content("elsewhere") } }]),
+  },
+  "made a table of documents": {
+    act: (url) => ask(url, `INSERT INTO "${schemaOf(url)}".projections ${made}`),
+    undo: (url) => ask(url, `DELETE FROM "${schemaOf(url)}".projections WHERE id = 99`),
+  },
+  "took a turn": { act: (url) => ask(url, `INSERT INTO "${schemaOf(url)}".meta (key, value) VALUES ('turn', '1')`) },
+  "moved the mark of the tables": {
+    act: (url) =>
+      ask(
+        url,
+        `INSERT INTO "${schemaOf(url)}".folded (one, position, entry_id, tables) SELECT 1, seq, id, '[]'
          FROM "${schemaOf(url)}".entries ORDER BY seq DESC LIMIT 1
          ON CONFLICT (one) DO UPDATE SET position = excluded.position, entry_id = excluded.entry_id`,
-    ),
+      ),
+  },
 };
 
-for (const [what, act] of Object.entries(others)) {
+for (const [what, { act, undo }] of Object.entries(others)) {
   test(`a batch that was begun although another ${what} is decided again, and both are right`, async () => {
     const url = journalUrl();
     const retried: Diagnostic[] = [];
@@ -121,11 +158,32 @@ for (const [what, act] of Object.entries(others)) {
     const there = await ledger.readStream("note/1").toArray();
     expect(there.at(-1)).toMatchObject({ data: { n: 6 }, position: said.position, id: said.ids[0] });
     expect(there.map(({ data }) => data["n"])).toEqual([...before, ...(what.includes("same") ? [100] : []), 6]);
-    await ask(url, `DELETE FROM "${schemaOf(url)}".projections WHERE id = 9`);
+    await undo?.(url);
     await note(ledger, 7);
     expect(retried).toHaveLength(1);
     await expectSound(await open(url));
   });
+}
+
+/** So many callers at once are two batches, of which the second is begun when the first is on its way. */
+const callers = 16;
+
+/** What each of them was told. */
+function callAll(ledger: Ledger, count: number): Promise<string[]> {
+  return Promise.all(Array.from({ length: count }, (_, n) => outcome(note(ledger, 100 + n))));
+}
+
+const outcome = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => "done",
+    (error: unknown) => (error as { readonly code: string }).code,
+  );
+
+/** What was done is there, once and in order; what was refused is not, and what is in doubt may be. */
+async function expectTold(told: readonly string[], direct: string, before: readonly unknown[]): Promise<void> {
+  const there = await numbers(await open(direct));
+  const found = told.map((each, n) => (each === "STORE_IN_DOUBT" ? there.includes(100 + n) : each === "done"));
+  expect(there).toEqual([...before, ...found.flatMap((isThere, n) => (isThere ? [100 + n] : []))]);
 }
 
 /** For a ledger that gives up an answer after a second. */
@@ -136,84 +194,139 @@ function impatient(url: string): string {
   return address.href;
 }
 
-const codeOf = (promise: Promise<unknown>): Promise<string> =>
-  promise.then(
-    () => "done",
-    (error: unknown) => (error as { readonly code: string }).code,
-  );
-
-/** The batch that was asked for has left, and another one may begin on it. */
-async function oneLeft(): Promise<void> {
-  for (let n = 0; n < 2; n++) await new Promise((resolve) => setImmediate(resolve));
-}
-
-/** Resolves when the server is at the end of all that it was sent by backends that the proxy has no more. */
+/** Waits until the server is at the end of all that it was sent by connections that the proxy had. */
 async function handled(proxy: Proxy, direct: string, before: readonly number[]): Promise<void> {
   const gone = before.filter((pid) => !proxy.backends.includes(pid));
   expect(gone.length).toBeGreaterThan(0);
-  const left = async (): Promise<unknown[]> =>
+  const left = (): Promise<unknown[]> =>
     ask(direct, "SELECT pid FROM pg_stat_activity WHERE pid = ANY ($1::int[])", [gone]);
-  await expect.poll(left, { timeout: 10_000 }).toEqual([]);
+  await expect.poll(left).toEqual([]);
 }
 
-for (const [what, query, after, batches] of [
-  ["a batch that was held back by the network as a whole", /^BEGIN/, 0, 1],
-  ["what was sent behind the first word of a batch", /FOR UPDATE/, 0, 1],
-  ["two batches that were held back by the network", /^BEGIN/, 0, 2],
-  ["the second of two batches", /^BEGIN/, 1, 2],
+for (const [what, query, count, after, told] of [
+  ["a batch that the network held back as a whole", /^BEGIN/, 1, 0, ["STORE_UNAVAILABLE"]],
+  ["what follows the first word of a batch", /FOR UPDATE/, 1, 0, ["STORE_UNAVAILABLE"]],
+  ["the guard and what follows it", /\bln\(/, 1, 0, ["STORE_UNAVAILABLE", "STORE_IN_DOUBT"]],
+  ["two batches that the network held back", /^BEGIN/, callers, 0, ["STORE_UNAVAILABLE", "done"]],
+  ["the second of two batches", /^BEGIN/, callers, 1, ["STORE_UNAVAILABLE", "done"]],
 ] as const) {
-  test(`${what} and then given up comes too late: what callers were told stays so`, async () => {
+  test(`${what}, given up and then let through, comes too late: what callers were told stays so`, async () => {
     const { proxy, url, direct } = await behindProxy();
-    const ledger = await open(impatient(url), { busyTimeoutMs: 5_000 });
+    const ledger = await open(impatient(url), { busyTimeoutMs: 2_000 });
     const before = await calm(ledger);
     const { backends } = proxy;
     const struck = proxy.cutWhen({ query, moment: "before", silent: true, after });
     vi.restoreAllMocks();
 
-    const asked = [codeOf(note(ledger, 6))];
-    if (batches > 1) {
-      await oneLeft();
-      asked.push(codeOf(note(ledger, 7)));
-    }
+    const calling = callAll(ledger, count);
     await struck;
-    const told = await Promise.all(asked);
+    const heard = await calling;
+    for (const each of heard) expect(told).toContain(each);
+    await expectTold(heard, direct, before);
+
     proxy.restore();
     await handled(proxy, direct, backends);
-
-    // One that was begun on what was lost may be decided again, and is done then.
-    expect(told[0]).toBe(after === 0 ? "STORE_UNAVAILABLE" : "done");
-    expect(["done", "STORE_UNAVAILABLE"]).toEqual(expect.arrayContaining(told));
-    const rightly = [...before, ...told.flatMap((each, n) => (each === "done" ? [6 + n] : []))];
-    const other = await open(direct);
-    expect(await numbers(other)).toEqual(rightly);
+    await expectTold(heard, direct, before);
     await note(ledger, 8);
-    expect(await numbers(other)).toEqual([...rightly, 8]);
-    await expectSound(other);
+    await expectSound(await open(direct));
   });
 }
 
-for (const query of [/^BEGIN/, /FOR UPDATE/, /ln\(\(/, /INSERT INTO \S*entries/, /^COMMIT/]) {
+for (const [name, query] of [
+  ["the guard", /\bln\(/],
+  ["the COMMIT", /^COMMIT/],
+] as const) {
   for (const moment of ["before", "sent", "answered"] as const) {
     for (const after of [0, 1]) {
-      test(`the connection is lost ${moment} ${query.source} of batch ${after + 1} of two: what both were told is what is there`, async () => {
+      test(`the connection is lost at ${name}, ${moment}, of batch ${after + 1} of two in the air: what callers were told is what is there`, async () => {
         const { proxy, url, direct } = await behindProxy();
-        const ledger = await open(url, { busyTimeoutMs: 10_000 });
+        const ledger = await open(url, { busyTimeoutMs: 60_000 });
         const before = await calm(ledger);
         const struck = proxy.cutWhen({ query, moment, after });
 
-        const asked = [codeOf(note(ledger, 6))];
-        await oneLeft();
-        asked.push(codeOf(note(ledger, 7)));
-        const told = await Promise.all(asked);
-        proxy.restore();
-        await Promise.race([struck, note(ledger, 8)]);
-        await codeOf(note(ledger, 9));
+        const told = await callAll(ledger, callers);
+        await struck;
 
-        const found = (await numbers(await open(direct))).filter((n) => n !== 8 && n !== 9);
         for (const each of told) expect(each).toMatch(/^(done|STORE_UNAVAILABLE)$/);
-        expect(found).toEqual([...before, ...told.flatMap((each, n) => (each === "done" ? [6 + n] : []))]);
+        await expectTold(told, direct, before);
+        await note(ledger, 8);
         await expectSound(await open(direct));
       });
     }
   }
 }
+
+/** Two revisions in each of these streams, by somebody else. */
+async function writeOld(url: string, count: number): Promise<void> {
+  const other = await open(url);
+  for (let n = 0; n < count; n++) await other.append(`old/${n}`, [{ type: "old.written" }, { type: "old.written" }]);
+  await other.close();
+}
+
+const revisions = async (ledger: Ledger, stream: string): Promise<number[]> =>
+  (await ledger.readStream(stream).toArray()).map(({ revision }) => revision);
+
+test("an old stream that nobody here knows is taken for new once, and others are asked for aside until 256 were new", async () => {
+  const { proxy, url, direct } = await behindProxy();
+  await writeOld(direct, 4);
+  const retried: Diagnostic[] = [];
+  const ledger = await open(url, { onEvent: (event) => void (event.type === "retried" && retried.push(event)) });
+  const append = (stream: string, expected?: number): Promise<unknown> =>
+    ledger.append(stream, [{ type: "old.written" }], expected === undefined ? {} : { expected });
+  await calm(ledger);
+
+  await append("old/0");
+  expect(retried).toHaveLength(1);
+  await calm(ledger);
+  const heard = hearing(proxy);
+  await append("old/1");
+  expect(heard.splice(0)).toEqual(expect.arrayContaining(["aside", "guard"]));
+  await Promise.all(Array.from({ length: 256 }, (_, n) => append(`new/${n}`)));
+  expect(heard.splice(0)).toContain("aside");
+
+  await append("new/256");
+  expect(heard.splice(0)).toEqual(["BEGIN", "FOR UPDATE", "guard", "entries", "streams", "COMMIT"]);
+  expect(retried).toHaveLength(1);
+  await append("old/2", 2);
+  expect(retried).toHaveLength(2);
+  for (const n of [0, 1, 2]) expect(await revisions(ledger, `old/${n}`)).toEqual([1, 2, 3]);
+  expect(await revisions(ledger, "new/256")).toEqual([1]);
+  await expectSound(ledger);
+});
+
+for (const [expected, told] of [
+  [0, "REVISION_CONFLICT"],
+  [2, "done"],
+  [3, "REVISION_CONFLICT"],
+] as const) {
+  test(`an append to an old stream that nobody here knows, expected at ${expected}, is told what is there: ${told}`, async () => {
+    const url = journalUrl();
+    await writeOld(url, 1);
+    const ledger = await open(url);
+    await calm(ledger);
+
+    expect(await outcome(ledger.append("old/0", [{ type: "old.written" }], { expected }))).toBe(told);
+
+    expect(await revisions(ledger, "old/0")).toEqual(told === "done" ? [1, 2, 3] : [1, 2]);
+    await expectSound(ledger);
+  });
+}
+
+test("of more streams than are remembered each has its revisions, one behind the other", async () => {
+  vi.restoreAllMocks();
+  const ledger = await open(journalUrl());
+  const streams = Array.from({ length: 10_300 }, (_, n) => `s/${n}`);
+  const again = streams.filter((_, n) => n % 97 === 0 || n < 64);
+  for (let from = 0; from < streams.length; from += 1_024)
+    await Promise.all(streams.slice(from, from + 1_024).map((stream) => ledger.append(stream, [{ type: "s.begun" }])));
+
+  await Promise.all(again.map((stream) => ledger.append(stream, [{ type: "s.ended" }])));
+
+  const found = new Map<string, number[]>();
+  for await (const { stream, revision } of ledger.read())
+    if (stream.startsWith("s/")) found.set(stream, [...(found.get(stream) ?? []), revision]);
+  const expected = new Map(streams.map((stream) => [stream, [1]]));
+  for (const stream of again) expected.set(stream, [1, 2]);
+  expect(found).toEqual(expected);
+  await expectSound(ledger);
+});
