@@ -24,7 +24,7 @@ export interface OutboxOptions {
   /** What begins the transaction; null when it was begun. */
   readonly opening: Opening | null;
   /** Is told what the statements that begin it have answered. */
-  readonly opened: (rows: readonly (readonly unknown[])[]) => void;
+  readonly opened: (rows: readonly (readonly unknown[])[], askedAt: number) => void;
 }
 
 export class Outbox {
@@ -84,6 +84,7 @@ export class Outbox {
   private send(): Promise<void> {
     const { connection, faults, opened } = this.options;
     const { held } = this;
+    const askedAt = performance.now();
     const opening = this.opening?.(this.streams) ?? [];
     this.opening = null;
     this.held = [];
@@ -92,7 +93,7 @@ export class Outbox {
       (rows) => {
         if (opening.length === 0) return;
         this.hasLock = true;
-        opened(rows);
+        opened(rows, askedAt);
       },
       (cause: unknown) => {
         throw this.blame(cause);

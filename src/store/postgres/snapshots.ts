@@ -91,6 +91,7 @@ export class SnapshotPool {
 
   private async begin(connection: Connection): Promise<Ground> {
     const { journal, clock } = this.options;
+    const askedAt = performance.now();
     const answers = [
       connection.command("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
       connection.rows<GroundColumns>(journal.statements.ground),
@@ -99,7 +100,7 @@ export class SnapshotPool {
     const [, [row]] = [await answers[0], await answers[1]];
     const ground = toGround(row!); // it has one row, whatever there is
     journal.identity.require(ground.first);
-    clock.hear(ground.now);
+    clock.hear(ground.now, askedAt);
     return ground;
   }
 

@@ -14,7 +14,7 @@ export interface TransactionHost {
   /** What begins it where that was not sent yet: it was assumed that nobody else writes. Null: it holds the lock. */
   readonly opening: Opening | null;
   /** What the statements that begin it have answered. */
-  opened(rows: readonly (readonly unknown[])[]): void;
+  opened(rows: readonly (readonly unknown[])[], askedAt: number): void;
   /** Did what it was assumed on turn out to be void? */
   isVoid(): boolean;
   /** May streams of which nothing is known be taken for new, until it is begun? */

@@ -52,7 +52,7 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
     const { connection, faults, opening } = host;
     const lifetime = new Lifetime();
     const mine = { ...ground };
-    const outbox = new Outbox({ connection, faults, opening, opened: (rows) => host.opened(rows) });
+    const outbox = new Outbox({ connection, faults, opening, opened: (rows, askedAt) => host.opened(rows, askedAt) });
     super(host.journal, {
       connection,
       ground: mine,

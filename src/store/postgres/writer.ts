@@ -228,6 +228,7 @@ export class Writer {
   /** All of it goes out at once; what is read is read behind the lock. */
   private async lockHead(connection: Connection, asked: readonly string[]): Promise<Locked> {
     const { lock, ground, streams } = this.options.journal.statements;
+    const askedAt = performance.now();
     const answers = [
       connection.command(begin.statement.text),
       connection.rows(lock),
@@ -242,7 +243,7 @@ export class Writer {
       });
     const read = toGround(row);
     this.options.journal.identity.require(read.first);
-    this.options.clock.hear(read.now);
+    this.options.clock.hear(read.now, askedAt);
     return { ground: read, found: toStreams(found) };
   }
 
@@ -260,9 +261,9 @@ export class Writer {
         faults,
         opening,
         isVoid,
-        opened: ([, , guard]) => {
+        opened: ([, , guard], askedAt) => {
           const [row] = guard as readonly GuardColumns[];
-          clock.hear(row![1]); // it has one row, or fails
+          clock.hear(row![1], askedAt); // it has one row, or fails
         },
         takesForNew: () => this.standing.takesForNew,
         wasThere: () => this.standing.wasThere(),
