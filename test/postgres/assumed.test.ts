@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { content } from "../../src/index.js";
 import type { Diagnostic, Ledger } from "../../src/index.js";
 import { open } from "../engine/fixture.js";
+import { blockCommits } from "./blocker.js";
 import { ask, behindProxy, expectSound, journalUrl, refusal, schemaOf } from "./place.js";
 import type { Proxy } from "./proxy.js";
 
@@ -329,4 +330,25 @@ test("of more streams than are remembered each has its revisions, one behind the
   for (const stream of again) expected.set(stream, [1, 2]);
   expect(found).toEqual(expected);
   await expectSound(ledger);
+});
+
+test("a ledger that is closed while two batches are on their way is closed when both were told", async () => {
+  const url = journalUrl();
+  const ledger = await open(url);
+  const before = await calm(ledger);
+  const blocker = await blockCommits(url);
+  const order: string[] = [];
+  const asked = [note(ledger, 6).then(() => order.push("first"))];
+  for (let n = 0; n < 2; n++) await new Promise((resolve) => setImmediate(resolve)); // the first one has left
+  asked.push(note(ledger, 7).then(() => order.push("second")));
+  await expect.poll(() => blocker.waiting()).toBeGreaterThan(0);
+
+  const closing = ledger.close().then(() => order.push("closed"));
+  await blocker.release();
+  await Promise.all([...asked, closing]);
+
+  expect(order).toEqual(["first", "second", "closed"]);
+  const other = await open(url);
+  expect(await numbers(other)).toEqual([...before, 6, 7]);
+  await expectSound(other);
 });
