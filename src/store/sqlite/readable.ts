@@ -42,7 +42,7 @@ const settledMs = 50;
 export async function openReadable(path: string, mustCopy: boolean, busyTimeoutMs: number): Promise<Readable> {
   for (let attempt = 1; attempt <= attemptsMax; attempt++) {
     // A file that changed while it was copied is looked at again: by now it may be read where it is.
-    const readable = await tryToOpen(path, mustCopy, busyTimeoutMs);
+    const readable = await tryToOpen(path, mustCopy, busyTimeoutMs, attempt === attemptsMax);
     if (readable !== null) return readable;
   }
   throw new LedgerError("STORE_BUSY", `${path} changed during each of ${attemptsMax} attempts to copy it`, {
@@ -51,7 +51,12 @@ export async function openReadable(path: string, mustCopy: boolean, busyTimeoutM
   });
 }
 
-async function tryToOpen(path: string, mustCopy: boolean, busyTimeoutMs: number): Promise<Readable | null> {
+async function tryToOpen(
+  path: string,
+  mustCopy: boolean,
+  busyTimeoutMs: number,
+  isLast: boolean,
+): Promise<Readable | null> {
   const target = inspectTarget(path);
   if (target.main === null) throw nothingThere(path);
   if (target.main.bytes === 0) throw nothingThere(path, "an empty file");
@@ -61,6 +66,11 @@ async function tryToOpen(path: string, mustCopy: boolean, busyTimeoutMs: number)
     if (mustCopy || needsCopy(target, header) || !(await readsInPlace(path, busyTimeoutMs))) {
       const copy = await privateCopy(file, header, target);
       if (copy === null) file.close();
+      else if (!mustCopy && !isLast && (await isReadableNow(file, busyTimeoutMs))) {
+        // A writer came or went in that moment. Nothing ever comes to a copy, and whoever follows it would wait for good.
+        copy.close();
+        return null;
+      }
       return copy;
     }
     return inPlace(file, target, header);
@@ -68,6 +78,13 @@ async function tryToOpen(path: string, mustCopy: boolean, busyTimeoutMs: number)
     file.close();
     throw cause;
   }
+}
+
+async function isReadableNow(file: HeldFile, busyTimeoutMs: number): Promise<boolean> {
+  const target = inspectTarget(file.path);
+  const header = parseHeader(file.read(0, headerBytes));
+  if (target.main === null || header === null || needsCopy(target, header)) return false;
+  return readsInPlace(file.path, busyTimeoutMs);
 }
 
 /** Would reading it in place make or change a sidecar? SQLite makes them for a file in WAL mode. A journal it only rolls

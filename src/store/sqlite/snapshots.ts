@@ -1,5 +1,6 @@
 /** Read connections, a few at most, each held by one snapshot at a time.
  *  Invariant: a snapshot's connection is inside a transaction that has read, so what it sees does not move. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { LedgerError } from "../../kernel/errors.js";
 import type { StoreSnapshot } from "../../journal/store.js";
 import { Lifetime } from "../lifetime.js";
@@ -12,6 +13,8 @@ import { storeError } from "./errors.js";
 import { readHead, SqliteReads } from "./reads.js";
 import { prepare, readStatements } from "./statements.js";
 import type { ReadStatements } from "./statements.js";
+
+const pauseMs = 10;
 
 interface Reader {
   readonly connection: Connection;
@@ -54,13 +57,27 @@ export class SnapshotPool {
   private async hold(): Promise<readonly [Reader, Lifetime]> {
     await this.slots.take();
     try {
-      const reader = await whenFree(this.path, "reading", this.busyTimeoutMs, () => this.pin());
+      const reader = await this.pinWhenReadable();
       const lifetime = new Lifetime();
       this.used.set(reader, lifetime);
       return [reader, lifetime];
     } catch (cause) {
       this.slots.give();
       throw storeError(cause, this.path, "reading");
+    }
+  }
+
+  /** A writer that comes or goes makes the file unreadable for a moment, and a longer one on a busy machine. */
+  private async pinWhenReadable(): Promise<Reader> {
+    const deadline = performance.now() + this.busyTimeoutMs;
+    for (;;) {
+      try {
+        return await whenFree(this.path, "reading", this.busyTimeoutMs, () => this.pin());
+      } catch (cause) {
+        const passes = cause instanceof LedgerError && cause.code === "STORE_UNAVAILABLE";
+        if (!passes || performance.now() >= deadline) throw cause;
+        await sleep(pauseMs);
+      }
     }
   }
 
