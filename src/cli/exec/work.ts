@@ -1,5 +1,6 @@
 /** The work on a run that is ours: attempt after attempt, until it is done, given back, or taken away. */
 import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { LedgerError } from "../../index.js";
 import { exitCodes } from "../exit.js";
 import type { Counted } from "./capture.js";
@@ -11,6 +12,9 @@ import type { AttemptRun, Surroundings } from "./run-attempt.js";
 import { isFenced } from "./run-record.js";
 import type { Ending } from "./run-record.js";
 import type { StopReason } from "./stop.js";
+
+/** So far apart processes hear what all of them are told. */
+const toldToAllMs = 250;
 
 /** How it ended for this process. */
 export interface Worked {
@@ -51,6 +55,9 @@ async function workOn(around: Surroundings, tally: Tally): Promise<Worked> {
     }
     tally.add(started);
     const { stopped, exit } = started;
+    // Whoever stops a machine tells all of its processes, and the command may have heard of it first.
+    if (exit !== null && "signal" in exit && exit.signal === "SIGTERM")
+      await Promise.race([stop.asked, sleep(toldToAllMs)]);
     const asked = stop.why();
     if (asked?.type === "lost") return tally.close("lost", exitCodes.lost, [asked.error.message]);
     if (exit === null || started.attemptId === "") return stopBefore(started, around, tally);
