@@ -561,7 +561,7 @@ const ofStores: readonly Omit<Defect, "id">[] = [
   {
     says: "the clock of the host is taken for that of the database",
     file: "src/store/postgres/clock.js",
-    find: "this.said = now;",
+    find: "this.said = Math.min(Math.max(this.exact(), now), latest);",
     put: "this.said = Date.now();",
     killedBy: "postgres: time is the database's, whatever the clock of the host says",
   },
