@@ -94,7 +94,8 @@ export class Writer {
     const started = monotonic();
     let transaction: StoreTransaction | null = flight.assumed;
     // Where commits overlap, half of what waits goes now, so that one half is decided while the other is written.
-    const countMax = flight.assumed === null || flight.before !== null ? Infinity : halfOf(this.queue.size);
+    const isFirst = flight.assumed !== null && flight.before?.isInTheAir !== true;
+    const countMax = isFirst ? halfOf(this.queue.size) : Infinity;
     if (transaction === null) {
       await this.remembered.readAhead(this.queue.upcoming());
       try {
