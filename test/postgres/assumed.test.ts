@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { content } from "../../src/index.js";
 import type { Diagnostic, Ledger } from "../../src/index.js";
+import { commandsPerBatchMax } from "../../src/kernel/limits.js";
 import { open } from "../engine/fixture.js";
 import { blockCommits } from "./blocker.js";
 import { ask, behindProxy, expectSound, journalUrl, refusal, schemaOf } from "./place.js";
@@ -67,25 +68,24 @@ test("a batch of a writer alone is one round trip: all of it was sent before any
   await expectSound(ledger);
 });
 
-test("two batches are in the air, and no third: half of what waits, and the other half behind its COMMIT", async () => {
-  const { proxy, url } = await behindProxy();
+test("two batches are in the air, and no third, although more wait", async () => {
+  const { proxy, url, direct } = await behindProxy();
   const ledger = await open(url);
   const before = await calm(ledger);
   const heard = hearing(proxy);
-  const struck = proxy.cutWhen({ query: /^BEGIN/, moment: "answered", silent: true });
+  const commits = (): number => heard.filter((kind) => kind === "COMMIT").length;
+  const blocker = await blockCommits(direct);
 
-  const calling = callAll(ledger, callers);
-  await struck;
-  const one = ["BEGIN", "FOR UPDATE", "guard", "entries", "streams", "COMMIT"];
-  await expect.poll(() => heard.length).toBeGreaterThanOrEqual(2 * one.length);
-  const more = note(ledger, 6);
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-  expect(heard).toEqual([...one, ...one]);
+  const calling = callAll(ledger, 3 * commandsPerBatchMax);
+  await expect.poll(commits).toBe(2);
+  await expect.poll(() => blocker.waiting()).toBe(1);
+  expect(heard.filter((kind) => kind === "BEGIN")).toHaveLength(2);
 
-  proxy.restore();
-  await more;
-  expect(await calling).toEqual(Array.from({ length: callers }, () => "done"));
-  expect(await numbers(ledger)).toEqual([...before, ...Array.from({ length: callers }, (_, n) => 100 + n), 6]);
+  await blocker.release();
+  const told = await calling;
+  expect(new Set(told)).toEqual(new Set(["done"]));
+  expect(commits()).toBeGreaterThan(2);
+  await expectTold(told, direct, before);
   await expectSound(ledger);
 });
 
@@ -186,6 +186,23 @@ async function expectTold(told: readonly string[], direct: string, before: reado
   const found = told.map((each, n) => (each === "STORE_IN_DOUBT" ? there.includes(100 + n) : each === "done"));
   expect(there).toEqual([...before, ...found.flatMap((isThere, n) => (isThere ? [100 + n] : []))]);
 }
+
+test("two batches that were begun although another wrote are decided again one behind the other", async () => {
+  const { proxy, url, direct } = await behindProxy();
+  const retried: Diagnostic[] = [];
+  const ledger = await open(url, { onEvent: (event) => void (event.type === "retried" && retried.push(event)) });
+  const before = await calm(ledger);
+  await note(await open(direct), 50);
+  proxy.delayMs = 100; // the second one is begun before the first one is known to have failed
+
+  const told = await callAll(ledger, callers);
+
+  expect(told).toEqual(Array.from({ length: callers }, () => "done"));
+  proxy.delayMs = 0;
+  expect(retried.length).toBeGreaterThan(0); // both, unless this machine is slow
+  await expectTold(told, direct, [...before, 50]);
+  await expectSound(ledger);
+});
 
 /** For a ledger that gives up an answer after a second. */
 function impatient(url: string): string {
@@ -315,19 +332,30 @@ for (const [expected, told] of [
 
 test("of more streams than are remembered each has its revisions, one behind the other", async () => {
   vi.restoreAllMocks();
-  const ledger = await open(journalUrl());
+  const url = journalUrl();
+  const ledger = await open(url);
   const streams = Array.from({ length: 10_300 }, (_, n) => `s/${n}`);
   const again = streams.filter((_, n) => n % 97 === 0 || n < 64);
   for (let from = 0; from < streams.length; from += 1_024)
     await Promise.all(streams.slice(from, from + 1_024).map((stream) => ledger.append(stream, [{ type: "s.begun" }])));
 
   await Promise.all(again.map((stream) => ledger.append(stream, [{ type: "s.ended" }])));
+  // Those that were found first are written in two batches in the air, behind others that are found again.
+  const isFree = (_: string, n: number): boolean => n % 97 !== 0 && n >= 64;
+  const [lost, first] = [streams.filter(isFree).slice(0, 240), streams.filter(isFree).slice(530, 620)];
+  const blocker = await blockCommits(url);
+  const calling = [...lost, ...first, ...first, ...lost].map((stream) => ledger.append(stream, [{ type: "s.ended" }]));
+  await expect.poll(() => blocker.waiting()).toBe(1);
+  await ask(url, "SELECT pg_sleep(0.1)"); // the second one looks for what it needs
+  await blocker.release();
+  await Promise.all(calling);
 
   const found = new Map<string, number[]>();
   for await (const { stream, revision } of ledger.read())
     if (stream.startsWith("s/")) found.set(stream, [...(found.get(stream) ?? []), revision]);
   const expected = new Map(streams.map((stream) => [stream, [1]]));
   for (const stream of again) expected.set(stream, [1, 2]);
+  for (const stream of [...lost, ...first]) expected.set(stream, [1, 2, 3]);
   expect(found).toEqual(expected);
   await expectSound(ledger);
 });
