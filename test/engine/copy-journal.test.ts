@@ -39,9 +39,11 @@ describe.each(storeNames)("from %s", (from) => {
       const before = await ledger.status();
       const checkpoint = await ledger.checkpoint();
       await ledger.close();
-      const store = await openStore(to);
 
-      const copied = await retried(() => copyJournal(old, store, 5_000));
+      const { store, copied } = await retried(async () => {
+        const place = await openStore(to);
+        return { store: place, copied: await copyJournal(old, place, 5_000) };
+      });
 
       expect(copied).toMatchObject({ entries: before.size, contents: before.contents, erased: 1 });
       expect(await entriesOf(store)).toEqual(await entriesOf(old));
@@ -98,12 +100,14 @@ test("an entry that is not as it was written is not copied", async () => {
   expect(await entriesOf(to)).toEqual([]);
 });
 
-/** A store that refuses commits is asked again, as a person would. */
+/** A store that refuses a commit, or loses the answer to it, is asked again, as a person would: at another place, for the copy may be
+ *  there. */
 async function retried<T>(act: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++)
     try {
       return await act();
     } catch (error) {
-      if ((error as { code?: string }).code !== "STORE_BUSY" || tries > 50) throw error;
+      const { code } = error as { code?: string };
+      if ((code !== "STORE_BUSY" && code !== "STORE_UNAVAILABLE") || tries > 50) throw error;
     }
 }
