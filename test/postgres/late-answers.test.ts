@@ -53,6 +53,19 @@ test("a stream that was asked for aside is not taken for what it was when others
   await next.commit();
 });
 
+test("a stream that others have moved since the last commit here is not answered from aside as they left it", async () => {
+  const { url, direct } = await behindProxy();
+  const other = await opened(direct);
+  await write(other, { streams: ["busy/1", "busy/2", "busy/2"] });
+  const store = await opened(url);
+  await askAside(store);
+
+  const transaction = await assumed(store);
+  await write(other, { streams: ["busy/2"] });
+  expect(await refusal(transaction.streamHeads(["busy/2"]))).toMatchObject({ code: "STORE_BUSY" });
+  await transaction.rollback();
+});
+
 test("when the connection that writes is lost, so is the one that is asked aside: the server may be another one then", async () => {
   const { proxy, url, direct } = await behindProxy();
   await write(await opened(direct), { streams: ["busy/1", "busy/2"] });

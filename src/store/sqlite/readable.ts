@@ -80,11 +80,16 @@ async function tryToOpen(
   }
 }
 
+/** Never throws: what is wrong with the file now is no reason to leave a copy behind. */
 async function isReadableNow(file: HeldFile, busyTimeoutMs: number): Promise<boolean> {
-  const target = inspectTarget(file.path);
-  const header = parseHeader(file.read(0, headerBytes));
-  if (target.main === null || header === null || needsCopy(target, header)) return false;
-  return readsInPlace(file.path, busyTimeoutMs);
+  try {
+    const target = inspectTarget(file.path);
+    const header = parseHeader(file.read(0, headerBytes));
+    if (target.main === null || header === null || needsCopy(target, header)) return false;
+    return await readsInPlace(file.path, busyTimeoutMs);
+  } catch {
+    return false;
+  }
 }
 
 /** Would reading it in place make or change a sidecar? SQLite makes them for a file in WAL mode. A journal it only rolls
