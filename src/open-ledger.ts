@@ -50,11 +50,14 @@ const optionNames = [
 
 /** Opens a ledger: a path to a file, `"memory:"`, a journal in PostgreSQL (`postgres://user@host/database?journal=name`, and
  *  whatever else `pg` takes), or a store. By default it is created when there is none.
- *  `NOT_FOUND`: nothing there and nothing to be created; `STORE_FOREIGN`: a file that is not ours, a schema with somebody
- *  else's tables; `SCHEMA_UNKNOWN`: a newer format; `STORE_UNSAFE_PATH`: a link or not a regular file; `STORE_UNSUPPORTED`: a
- *  network file system, a server that is too old, a database of another encoding than UTF-8; `STORE_UNAVAILABLE`: a server
- *  that does not answer; `ACCESS_DENIED`: one that does not let the user in, or a role without the rights; `STORE_DAMAGED`; `STORE_BUSY`; `STORE_EXISTS`: one is there and `create` is `"new"`; `STORE_ROLLED_BACK`: not what
- *  `expectAtLeast` says; `KEY_UNSAFE`: a key file that others can read, or that lies beside the ledger. After any of them not a byte was changed. @public */
+ *  `INVALID_ARGUMENT`: an option or an address that is wrong; `NOT_FOUND`: nothing there and nothing to be created, or no such
+ *  database; `STORE_FOREIGN`: a file that is not ours, a schema with somebody else's tables; `SCHEMA_UNKNOWN`: a newer format;
+ *  `STORE_UNSAFE_PATH`: a link or not a regular file; `STORE_UNSUPPORTED`: a network file system, a server that is too old, a
+ *  database of another encoding than UTF-8; `STORE_UNAVAILABLE`: a server that does not answer; `ACCESS_DENIED`: one that does
+ *  not let the user in, or a role without the rights; `READ_ONLY`: a standby; `RESOURCES_EXHAUSTED`; `STORE_DAMAGED`;
+ *  `STORE_BUSY`; `STORE_EXISTS`: one is there and `create` is `"new"`; `STORE_ROLLED_BACK`: not what `expectAtLeast` says;
+ *  `KEY_UNSAFE`: a key file that others can read, or that lies beside the ledger. After any of them not a byte was changed.
+ *  @public */
 export async function openLedger(location: string | Store, options: LedgerOptions = {}): Promise<Ledger> {
   checkOptions(options);
   const areas = new Areas([...builtInEvents, ...(options.events ?? [])], options.strict ?? false);
