@@ -67,7 +67,8 @@ function apply(job: Job | undefined, event: Seen): Job | undefined {
   return undefined;
 }
 
-const jobs = defineProjection<Job>()({
+/** A document a job, of 10,000. */
+export const jobs = defineProjection<Job>()({
   name: "job",
   version: 1,
   indexes: { updated: ({ status, updatedAt }) => [status, updatedAt] },

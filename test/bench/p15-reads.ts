@@ -1,4 +1,5 @@
-/** P15, beside it: opening, reading and verifying a journal in PostgreSQL, and the same one in SQLite, in turns. */
+/** P15, beside it: opening, reading, replaying and verifying a journal in PostgreSQL, and the same one in SQLite, in turns. */
+import { replay } from "../../projections/index.js";
 import { openLedger } from "../../src/index.js";
 import { startServer } from "../postgres/server.js";
 import { jobEvents, jobStream } from "./harness/events.js";
@@ -7,10 +8,11 @@ import type { Measure } from "./harness/measure.js";
 import { short } from "./harness/report.js";
 import type { Figure } from "./harness/report.js";
 import { block, interleave, latency, rate, ratio, spreadOf } from "./harness/rounds.js";
+import { jobs } from "./p09-replay.js";
 
 export const postgresReadMeasure: Measure = {
   ids: ["P15"],
-  title: "PostgreSQL beside SQLite: open, read and verify",
+  title: "PostgreSQL beside SQLite: open, read, replay and verify",
   async run({ settings, filled, figure }) {
     const { events } = settings;
     const server = await startServer();
@@ -35,6 +37,10 @@ export const postgresReadMeasure: Measure = {
       const read = async (where: Where): Promise<void> => {
         for await (const _ of ledgers[where].read());
       };
+      const fold = async (where: Where): Promise<void> => {
+        const { position } = await replay([jobs], ledgers[where].read());
+        if (position < events) throw new Error(`all ${events} events must be folded, found ${position}`);
+      };
       const verify = async (where: Where): Promise<void> => {
         const { verdict } = await ledgers[where].verify({ level: "full", workers: 1 });
         if (verdict !== "OK") throw new Error(`the ledger must verify, found ${verdict}`);
@@ -47,6 +53,8 @@ export const postgresReadMeasure: Measure = {
         {
           readPostgres: () => block(events, () => read("postgres")),
           readSqlite: () => block(events, () => read("sqlite")),
+          replayPostgres: () => block(events, () => fold("postgres")),
+          replaySqlite: () => block(events, () => fold("sqlite")),
           verifyPostgres: () => block(events, () => verify("postgres")),
           verifySqlite: () => block(events, () => verify("sqlite")),
         },
@@ -69,6 +77,7 @@ export const postgresReadMeasure: Measure = {
         note: `SQLite ${spreadOf(opens.sqlite, millis).median.toFixed(1)} ms`,
       });
       figure(compared("read", "readPostgres", "readSqlite"));
+      figure(compared("replay, one projection,", "replayPostgres", "replaySqlite"));
       figure(compared("verify, one thread,", "verifyPostgres", "verifySqlite"));
       return [];
     } finally {
