@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { openLedger, openRawReader, verifyWorkers } from "../../src/index.js";
 import type { Ledger, LedgerError } from "../../src/index.js";
 import { addressOf, dropJournal, freshName, serverUrl, sql } from "./journal.js";
+import { ask } from "./place.js";
 import { Proxy } from "./proxy.js";
 import { startServer } from "./server.js";
 
@@ -165,20 +166,48 @@ test("a schema with somebody else's tables is STORE_FOREIGN, and stays as it was
   ]);
 });
 
-test("a newer layout is SCHEMA_UNKNOWN, and stays as it was", async () => {
+/** A journal whose `meta` says something else under a key. */
+async function marked(key: string, value: string): Promise<{ name: string; meta: () => Promise<unknown[]> }> {
   const name = fresh();
   await (await openLedger(addressOf(name))).close();
-  await sql(`UPDATE ${name}.meta SET value = '2' WHERE key = 'layout'`);
-  const before = await sql(`SELECT * FROM ${name}.meta ORDER BY key`);
+  await sql(`UPDATE ${name}.meta SET value = $2 WHERE key = $1`, [key, value]);
+  return { name, meta: () => sql(`SELECT * FROM ${name}.meta ORDER BY key`) };
+}
 
-  for (const open of [
-    () => openLedger(addressOf(name)),
-    () => openLedger(addressOf(name), { readOnly: true }),
-    () => openRawReader(addressOf(name)),
-  ])
-    await expect(open()).rejects.toMatchObject({ code: "SCHEMA_UNKNOWN", hint: expect.any(String) as string });
-  expect(await sql(`SELECT * FROM ${name}.meta ORDER BY key`)).toEqual(before);
-});
+test.each(["2", "9", "10", "0010", "100"])(
+  "a newer layout, %s, is SCHEMA_UNKNOWN to everybody, and stays as it was",
+  async (layout) => {
+    const { name, meta } = await marked("layout", layout);
+    const before = await meta();
+
+    const error = await refused(addressOf(name), "SCHEMA_UNKNOWN");
+
+    expect(error.message).toContain(`found ${layout}`);
+    expect(await meta()).toEqual(before);
+  },
+);
+
+test.each(["runledger/2", "runledger/10", "runledger/1 ", "RUNLEDGER/1"])(
+  "a schema of the format %j is SCHEMA_UNKNOWN, is what the verifier finds, and stays as it was",
+  async (format) => {
+    const { name, meta } = await marked("schema", format);
+    const before = await meta();
+
+    for (const options of [{}, { create: false }, { readOnly: true }])
+      await expect(openLedger(addressOf(name), options)).rejects.toMatchObject({
+        code: "SCHEMA_UNKNOWN",
+        message: expect.stringContaining(`schema identifier runledger/1, found ${format}`) as string,
+        hint: expect.any(String) as string,
+      });
+    // As of a file: rows of this layout can be read, so they are looked at, and what they say they are is a finding.
+    const reader = await openRawReader(addressOf(name));
+    expect(await reader.problems("schema")).toEqual([
+      { code: "E_SCHEMA", where: "meta", message: `the schema identifier must be runledger/1, found ${format}` },
+    ]);
+    await reader.close();
+    expect(await meta()).toEqual(before);
+  },
+);
 
 describe("a server of its own kind", () => {
   test.each(["SQL_ASCII", "LATIN1"])(
@@ -188,9 +217,9 @@ describe("a server of its own kind", () => {
       await sql(`CREATE DATABASE ${database} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`);
       try {
         const address = changed((url) => (url.pathname = `/${database}`));
-        for (const open of [() => openLedger(address), () => openLedger(address, { readOnly: true })])
-          await expect(open()).rejects.toMatchObject({ code: "STORE_UNSUPPORTED", hint: expect.any(String) as string });
-        expect(await schemas()).toEqual([]);
+        const error = await refused(address, "STORE_UNSUPPORTED");
+        expect(error.message).toContain(`a database of the encoding UTF8, found ${encoding}`);
+        expect(await ask(address, "SELECT nspname FROM pg_namespace WHERE nspname = ANY ($1)", [made])).toEqual([]);
       } finally {
         await sql(`DROP DATABASE ${database} WITH (FORCE)`);
       }
@@ -204,11 +233,8 @@ describe("a server of its own kind", () => {
       proxy.replaced.push({ from: Buffer.from(found), to: Buffer.from("130022") });
       const url = new URL(proxy.url);
       url.searchParams.set("journal", fresh());
-      await expect(openLedger(url.href)).rejects.toMatchObject({
-        code: "STORE_UNSUPPORTED",
-        message: expect.stringContaining("PostgreSQL 14 or newer, found version 130022") as string,
-        hint: expect.any(String) as string,
-      });
+      const error = await refused(url.href, "STORE_UNSUPPORTED");
+      expect(error.message).toContain("PostgreSQL 14 or newer, found version 130022");
       expect(await schemas()).toEqual([]);
     } finally {
       await proxy.close();

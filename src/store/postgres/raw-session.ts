@@ -8,7 +8,7 @@ import type { ConnectionOptions } from "./connection.js";
 import { sqlState, storeError } from "./errors.js";
 import type { PostgresLocation } from "./location.js";
 import { qualified, tables } from "./schema.js";
-import { checkReadable } from "./shape.js";
+import { checkReadable, requireServer } from "./shape.js";
 
 /** Counting a large table takes its time. */
 const answerMsMax = 3_600_000;
@@ -28,6 +28,7 @@ export class RawSession {
     const patient = { config: { ...config, query_timeout: answerMsMax }, timeoutMs };
     const connection = await Connection.open(patient, "reads");
     try {
+      await requireServer(connection, place.shown);
       await connection.command("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
       await hold(
         connection,

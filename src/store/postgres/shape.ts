@@ -39,8 +39,7 @@ type Place = Pick<PostgresLocation, "schema" | "shown">;
  *  or, to write, changed. */
 export async function inspect(connection: Connection, place: Place, intent: "read" | "write"): Promise<Found> {
   try {
-    const [server] = await connection.rows<[number, string]>(serverQuery);
-    checkServer(server![0], server![1], place.shown);
+    await requireServer(connection, place.shown);
     const found = await atOneMoment(connection, () => look(connection, place, intent));
     if (intent === "write") await requireWritable(connection, place.shown);
     if (found === "ours" || intent === "write") return found;
@@ -50,7 +49,13 @@ export async function inspect(connection: Connection, place: Place, intent: "rea
   }
 }
 
-/** Refuses a server on which no journal can be kept. */
+/** Asks the server what it is, and refuses one in which no journal can be kept. */
+export async function requireServer(connection: Connection, shown: string): Promise<void> {
+  const [server] = await connection.rows<[number, string]>(serverQuery);
+  checkServer(server![0], server![1], shown);
+}
+
+/** Refuses a version or an encoding in which no journal can be kept. */
 export function checkServer(version: number, encoding: string, shown: string): void {
   if (version < serverVersionMin)
     throw unsupported(shown, "PostgreSQL 14 or newer", `version ${version}`, "use a newer server");
