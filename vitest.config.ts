@@ -10,8 +10,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     // Processes, not threads: tests kill children and change the working directory.
     pool: "forks",
-    // One for each core: vitest leaves one core to itself, which on two cores is half of the machine.
-    maxWorkers: availableParallelism(),
+    // One more than there are cores, for half of the time that a worker has it waits: for servers, disks, leases and children.
+    maxWorkers: availableParallelism() + 1,
     // The files of a worker share its process: half a second of a core for each of them, and code that has run is faster.
     isolate: false,
     sequence: { sequencer: LongestFirst },

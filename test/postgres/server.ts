@@ -14,13 +14,16 @@ import {
   mkdtempSync,
   openSync,
   readFileSync,
+  realpathSync,
   rmSync,
+  statfsSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
-import { arch, platform, tmpdir } from "node:os";
+import { arch, freemem, platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -28,7 +31,8 @@ import { promisify } from "node:util";
 export interface ServerOptions {
   /** More arguments of `postgres`, such as `["-c", "max_connections=300"]`. */
   readonly flags?: readonly string[];
-  /** Whether commits reach the disk (`fsync`), which only tests of lost power and measurements need. Default true. */
+  /** Whether commits reach the disk (`fsync`), which only tests of lost power and measurements need. Default true. Where they
+   *  need not, data is in memory where there is much of it: making a journal is making some eighty files. */
   readonly sync?: boolean;
 }
 
@@ -61,6 +65,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const directory = mkdtempSync(join(temporaryFor(owner), "runledger-postgres-"));
   try {
     if (owner !== undefined) chownSync(directory, owner.uid, owner.gid);
+    if (!(options.sync ?? true)) keepInMemory(directory, owner);
     const binaries = reachableBinaries(directory, owner);
     await makeData(binaries, directory, owner);
 
@@ -75,9 +80,28 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       }
     }
   } catch (error) {
-    rmSync(directory, { recursive: true, force: true });
+    remove(directory);
     throw error;
   }
+}
+
+const memory = "/dev/shm";
+const memoryBytesMin = 8 * 2 ** 30;
+
+/** Has the server's data in memory, if there is enough: `data` is a link then. */
+function keepInMemory(directory: string, owner: Owner | undefined): void {
+  if (!existsSync(memory) || freemem() < memoryBytesMin) return;
+  const { bavail, bsize } = statfsSync(memory);
+  if (bavail * bsize < memoryBytesMin) return;
+  const data = mkdtempSync(join(memory, "runledger-postgres-"));
+  symlinkSync(data, join(directory, "data"));
+  if (owner !== undefined) chownSync(data, owner.uid, owner.gid);
+}
+
+function remove(directory: string): void {
+  const data = join(directory, "data");
+  if (existsSync(data)) rmSync(realpathSync(data), { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true });
 }
 
 function serve(directory: string, port: number, start: () => Promise<Postmaster>, first: Postmaster): TestServer {
@@ -90,7 +114,7 @@ function serve(directory: string, port: number, start: () => Promise<Postmaster>
     },
     async stop() {
       await postmaster.end("SIGINT");
-      rmSync(directory, { recursive: true, force: true });
+      remove(directory);
     },
     async restart() {
       await postmaster.end("SIGINT");
@@ -231,8 +255,8 @@ function startKeeper(pid: number, directory: string): ChildProcess {
   const script = `cat
     kill -QUIT "$1"
     for turn in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$1" 2>/dev/null || break; sleep 0.2; done
-    rm -rf "$2"`;
-  const args = ["-c", script, "keeper", String(pid), directory];
+    rm -rf "$2" "$3"`;
+  const args = ["-c", script, "keeper", String(pid), realpathSync(join(directory, "data")), directory];
   const keeper = spawn("sh", args, { stdio: ["pipe", "ignore", "ignore"], detached: true });
   keeper.unref();
   // A pipe, of which the type does not say that it can be left alone.
