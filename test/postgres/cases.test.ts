@@ -243,7 +243,7 @@ test.each(sharedStoreNames)(
 
     const again = await open(place);
     expect(notes).toEqual([9, 10, 99, 100]);
-    expect((await again.checkpoints()).map(({ size }) => size).sort((one, other) => one - other)).toEqual(notes);
+    expect((await again.checkpoints()).map(({ size }) => size)).toEqual([100, 99, 10, 9]);
     expect((await again.checkpoint({ size: 10 })).size).toBe(10);
     for (const at of [9, 10, 99, 100]) {
       const subscription = again.subscribe({ consumer: `c${at}`, batch: 1 });

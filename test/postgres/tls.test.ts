@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openLedger } from "../../src/index.js";
 import { addressOf } from "./journal.js";
+import { ask } from "./place.js";
 import { startServer } from "./server.js";
 import type { TestServer } from "./server.js";
 
@@ -52,11 +53,22 @@ function addressWith(parameters: Readonly<Record<string, string>>): string {
   return url.href;
 }
 
+/** Is each connection of others encrypted? The server knows. */
+async function encrypted(): Promise<Set<unknown>> {
+  const found = await ask(
+    server!.url,
+    `SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+     WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
+  );
+  return new Set(found.map(({ ssl }) => ssl));
+}
+
 test("an authority that the address names is believed", async () => {
   const ledger = await openLedger(addressWith({ sslmode: "verify-full", sslrootcert: join(directory, "server.crt") }));
 
   expect((await ledger.status()).location).not.toContain("sslrootcert");
   expect(await ledger.verify()).toMatchObject({ verdict: "OK" });
+  expect(await encrypted()).toEqual(new Set([true]));
   await ledger.close();
 });
 
@@ -67,6 +79,9 @@ test("an authority that nobody knows is not, and the hint says where it is named
   });
 });
 
-test("who wants no check gets none", async () => {
-  await (await openLedger(addressWith({ sslmode: "no-verify" }))).close();
+test("who wants no check gets none, and is encrypted all the same", async () => {
+  const ledger = await openLedger(addressWith({ sslmode: "no-verify" }));
+
+  expect(await encrypted()).toEqual(new Set([true]));
+  await ledger.close();
 });
