@@ -193,7 +193,7 @@ test("two batches that were begun although another wrote are decided again one b
   const ledger = await open(url, { onEvent: (event) => void (event.type === "retried" && retried.push(event)) });
   const before = await calm(ledger);
   await note(await open(direct), 50);
-  proxy.delayMs = 100; // the second one is begun before the first one is known to have failed
+  proxy.delayMs = 30; // the second one is begun before the first one is known to have failed
 
   const told = await callAll(ledger, callers);
 
