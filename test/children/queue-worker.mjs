@@ -1,10 +1,11 @@
 /** Works through the run queue until SIGTERM, WIDTH items at once, and says which it had in hand and what became of them. Each
  *  item has one effect, an event under its fence. KIND "loop" asks for everything by itself, and does not believe the first
- *  refusal; KIND "worker" leaves that to `ledger.worker`. usage: queue-worker.mjs PATH NAME KIND WIDTH LEASE_MS */
+ *  refusal; KIND "worker" leaves that to `ledger.worker`. With "patient" it asks again for what the store refused for certain.
+ *  usage: queue-worker.mjs PATH NAME KIND WIDTH LEASE_MS [patient] */
 import { writeSync } from "node:fs";
 import { openLedger } from "../../dist/src/index.js";
 
-const [path, name, kind, width, leaseMs] = process.argv
+const [path, name, kind, width, leaseMs, patient] = process.argv
   .slice(2)
   .map((text) => (/^\d+$/.test(text) ? Number(text) : text));
 const say = (what, { key, generation }, more) =>
@@ -16,14 +17,28 @@ setInterval(() => {
   if (process.ppid !== parent) throw new Error("the test is gone");
 }, 1_000).unref();
 
-const ledger = await openLedger(path, { busyTimeoutMs: 600_000 });
+/** Nothing was written, says this code: whoever believes it may ask again, and has one effect for it. */
+const isOutage = (error) => patient === "patient" && error.code === "STORE_UNAVAILABLE";
+
+async function again(doing) {
+  for (;;) {
+    try {
+      return await doing();
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+const ledger = await again(() => openLedger(path, { busyTimeoutMs: 600_000 }));
 const affect = (fence) =>
-  ledger.append(`effect/${fence.key}`, [{ type: "effect.made", data: { by: name } }], { fence });
+  again(() => ledger.append(`effect/${fence.key}`, [{ type: "effect.made", data: { by: name } }], { fence }));
 
 /** False, and said, when it was refused because of its fence. */
 async function attempt(doing, fence, write) {
   try {
-    await write();
+    await again(write);
     return true;
   } catch (error) {
     if (error.code !== "FENCED") throw error;
@@ -38,7 +53,7 @@ async function runLoop() {
   writeSync(1, "ready\n");
   const hand = async () => {
     for (let count = 1; !stopping.signal.aborted; count++) {
-      const claimed = await ledger.queue.claimNext({ holder: name, leaseMs });
+      const claimed = await again(() => ledger.queue.claimNext({ holder: name, leaseMs }));
       if (claimed === null) {
         await new Promise((resolve) => setTimeout(resolve, 50));
         continue;
@@ -65,13 +80,13 @@ async function runWorker() {
       say("claimed", job.fence);
       await affect(job.fence);
       say("completing", job.fence);
-      await job.complete();
+      await again(() => job.complete());
       say("done", job.fence);
     },
     onError(error, { doing, runId }) {
       const { reason, offered } = error.details ?? {};
       if (error.code === "FENCED") say("lost", { key: `queue/${runId}`, generation: offered }, { doing, reason });
-      else console.error(doing, runId, error);
+      else if (!isOutage(error)) console.error(doing, runId, error);
     },
   });
   writeSync(1, "ready\n");

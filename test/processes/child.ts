@@ -15,6 +15,8 @@ export interface Child {
   readonly finished: Promise<Finished>;
   /** Resolves when a line starts with this. */
   line(start: string): Promise<void>;
+  /** What it said of its errors so far. */
+  stderr(): string;
 }
 
 /** `hear` is told each line as it comes. `skewMs`: by how much the clock of the child's host is wrong. */
@@ -53,6 +55,7 @@ export function startChild(
     process: child,
     finished,
     line: (start) => new Promise((resolve) => waiting.push({ start, resolve })),
+    stderr: () => stderr,
   };
 }
 

@@ -1,6 +1,7 @@
 /** Processes that work on one run queue, and what they said. Whoever is killed is replaced by a new one, under a new name.
  *  Invariant: one that is being stopped is left alone until everything is answered that it had in hand. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { LedgerError } from "../../src/index.js";
 import type { Ledger, ListedClaim } from "../../src/index.js";
 import { startChild } from "./child.js";
 import type { Child, Finished } from "./child.js";
@@ -23,6 +24,21 @@ export interface Stop {
   readonly refused: number;
 }
 
+/** What is read while the store may be away: asked again until it is there. */
+export async function inOutages<T>(read: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof LedgerError) || error.code !== "STORE_UNAVAILABLE") throw error;
+      await sleep(50);
+    }
+  }
+}
+
+/** One that woke up says what became of its claims, however busy the machine is; one that does not know of them never does. */
+const answerMsMax = 60_000;
+
 interface Member {
   readonly name: string;
   readonly kind: Kind;
@@ -38,6 +54,8 @@ export interface FleetOptions {
   readonly leaseMs: number;
   /** By how many ms the clocks of the hosts are wrong; the members are on them in turn. */
   readonly skewsMs: readonly number[];
+  /** Do they ask again for what the store refused for certain? */
+  readonly patient: boolean;
   /** Called behind each item that somebody says is done. */
   readonly onDone: (done: number) => void;
 }
@@ -57,12 +75,12 @@ export class Fleet {
   }
 
   start(kind: Kind): void {
-    const { path, width, leaseMs, skewsMs } = this.options;
+    const { path, width, leaseMs, skewsMs, patient } = this.options;
     const name = `${kind}${++this.names}`;
     const hear = (line: string): void => {
       if (line !== "ready") this.hear({ ...(JSON.parse(line) as Omit<Said, "by">), by: name });
     };
-    const args = [path, name, kind, String(width), String(leaseMs)];
+    const args = [path, name, kind, String(width), String(leaseMs), ...(patient ? ["patient"] : [])];
     const child = startChild("queue-worker.mjs", args, hear, { skewMs: skewsMs[this.names % skewsMs.length]! });
     this.members.add({ name, kind, child, ready: child.line("ready"), busy: false });
   }
@@ -84,6 +102,12 @@ export class Fleet {
     if (member === undefined) return false;
     this.stops.push(this.stopPastLease(member));
     return true;
+  }
+
+  /** Throws when one ended that nobody ended: what it had in hand might never be done. */
+  requireAll(): void {
+    const gone = [...this.members].find(({ child }) => child.process.exitCode !== null);
+    if (gone !== undefined) throw new Error(`${gone.name} ended by itself: ${gone.child.stderr()}`);
   }
 
   /** Asks all to end, and tells how they did. */
@@ -127,8 +151,10 @@ export class Fleet {
     while (Date.now() <= until) await sleep(20);
     member.child.process.kill("SIGCONT");
     const inHand = claims.map(({ runId, generation }) => `queue/${runId} ${generation}`);
+    const deadline = performance.now() + answerMsMax;
     while (!inHand.every((claim) => this.answered.has(claim))) {
       if (member.child.process.exitCode !== null) throw new Error(`${member.name} ended with claims in hand`);
+      if (performance.now() > deadline) throw new Error(`${member.name} says nothing of ${inHand.join(", ")}`);
       await sleep(20);
     }
     member.busy = false;
@@ -143,7 +169,8 @@ export class Fleet {
   /** Stops it, and tells what it has in hand. */
   private async freeze({ name, child }: Member): Promise<readonly (ListedClaim & { readonly runId: string })[]> {
     child.process.kill("SIGSTOP");
-    const { items } = await this.options.ledger.queue.list({ status: "claimed", limit: 10_000 });
+    const { ledger } = this.options;
+    const { items } = await inOutages(() => ledger.queue.list({ status: "claimed", limit: 10_000 }));
     return items.flatMap(({ runId, claim }) => (claim?.holder === name ? [{ ...claim, runId }] : []));
   }
 }

@@ -6,7 +6,7 @@ import { queueCommands } from "../../src/index.js";
 import type { Ledger } from "../../src/index.js";
 import { seededNumbers } from "../../src/testing/seeded.js";
 import { onCleanup, runSeed } from "../engine/fixture.js";
-import { Fleet } from "./fleet.js";
+import { Fleet, inOutages } from "./fleet.js";
 import { QueueJudge } from "./queue-judge.js";
 
 export interface QueueWork {
@@ -23,6 +23,8 @@ export interface QueueWork {
   readonly leaseMs: number;
   /** By how many ms the clocks of the hosts are wrong, one after the other. */
   readonly skewsMs?: readonly number[];
+  /** Makes the store fail, behind so many items that are done: the processes go on by asking again, and so does the test. */
+  readonly disturb?: (done: number) => void;
 }
 
 type Deed = { readonly behind: number; readonly what: "kill" | "stop" };
@@ -31,19 +33,23 @@ const itemsPerList = 500;
 
 /** Has all items worked on, each completed exactly once, and says how it went. */
 export async function workThroughQueue(work: QueueWork): Promise<void> {
-  const { path, ledger, processes, items, width, leaseMs, skewsMs = [0] } = work;
+  const { path, ledger, processes, items, width, leaseMs, skewsMs = [0], disturb } = work;
   const next = seededNumbers(runSeed);
   await enqueue(ledger, items, next);
 
   const plan = deeds(work, next);
   const carryOut = (done: number): void => {
+    disturb?.(done);
     while (plan.length > 0 && plan[0]!.behind <= done && fleet[plan[0]!.what](next())) plan.shift();
   };
-  const fleet = new Fleet({ path, ledger, width, leaseMs, skewsMs, onDone: carryOut });
+  const fleet = new Fleet({ path, ledger, width, leaseMs, skewsMs, patient: disturb !== undefined, onDone: carryOut });
   onCleanup(() => fleet.abandon());
   const started = performance.now();
   for (let n = 0; n < processes; n++) fleet.start(n % 2 === 0 ? "loop" : "worker");
-  while (!(await isIdle(ledger))) await sleep(100);
+  while (!(await inOutages(() => isIdle(ledger)))) {
+    fleet.requireAll();
+    await sleep(100);
+  }
   const tookMs = performance.now() - started;
   const stops = await Promise.all(fleet.stops);
   const ended = await fleet.end();
@@ -61,8 +67,9 @@ export async function workThroughQueue(work: QueueWork): Promise<void> {
   );
   expect(wrong.slice(0, 20)).toEqual([]);
   expect(done).toBe(items);
-  for (const figure of [killed.length, stops.length, refusedStops, takeovers, refusals])
-    expect(figure).toBeGreaterThan(0);
+  // How often a stop comes between an answer and what it leads to is a matter of luck, where it comes seldom.
+  const lucky = disturb === undefined ? [refusedStops, takeovers, refusals] : [];
+  for (const figure of [killed.length, stops.length, ...lucky]) expect(figure).toBeGreaterThan(0);
   expect(await ledger.verify({ level: "deep" })).toMatchObject({ verdict: "OK", findings: [] });
 }
 
