@@ -6,7 +6,7 @@ import type { Diagnostic, Ledger } from "../../src/index.js";
 import { commandsPerBatchMax } from "../../src/kernel/limits.js";
 import { open } from "../engine/fixture.js";
 import { blockCommits } from "./blocker.js";
-import { ask, behindProxy, expectSound, journalUrl, refusal, schemaOf } from "./place.js";
+import { ask, behindProxy, expectSound, handled, journalUrl, refusal, schemaOf } from "./place.js";
 import type { Proxy } from "./proxy.js";
 
 /** What was left a second ago is not begun on: the watch stands still, so that no busy machine is too slow for that. */
@@ -210,15 +210,6 @@ function impatient(url: string): string {
   address.searchParams.set("query_timeout", "1000");
   address.searchParams.set("connect_timeout", "5");
   return address.href;
-}
-
-/** Waits until the server is at the end of all that it was sent by connections that the proxy had. */
-async function handled(proxy: Proxy, direct: string, before: readonly number[]): Promise<void> {
-  const gone = before.filter((pid) => !proxy.backends.includes(pid));
-  expect(gone.length).toBeGreaterThan(0);
-  const left = (): Promise<unknown[]> =>
-    ask(direct, "SELECT pid FROM pg_stat_activity WHERE pid = ANY ($1::int[])", [gone]);
-  await expect.poll(left).toEqual([]);
 }
 
 for (const [what, query, count, after, told] of [

@@ -8,7 +8,10 @@ import { manualClock } from "../../src/testing/manual-clock.js";
 import { seededBytes } from "../../src/testing/seeded.js";
 import { freshPlace, onCleanup, open, openShared, openStore, sharedStoreNames, storeNames } from "../engine/fixture.js";
 import { consumerOf, fill, take } from "../engine/following.js";
+import { runChild } from "../processes/child.js";
+import { calm } from "./calm.js";
 import { sql } from "./journal.js";
+import { behindProxy } from "./place.js";
 
 const happened: NewEvent = { type: "thing.happened" };
 
@@ -280,6 +283,70 @@ test.each(sharedStoreNames)(
     expect((await writers[1]!.verify()).verdict).toBe("OK");
   },
 );
+
+/** What a child was told of each append, in order. */
+interface Told {
+  readonly stream: string;
+  readonly expected: number | "none";
+  readonly revision?: number;
+  readonly code?: string;
+  readonly actual?: number;
+}
+
+test.each(sharedStoreNames)(
+  "B15 two processes hear nothing of each other on streams of their own, and on one of both what is there, on %s",
+  async (name) => {
+    const place = freshPlace(name);
+    await (await openLedger(place)).close();
+    const names = ["thing/0", "thing/1"] as const;
+
+    const children = await Promise.all([
+      runChild("expecter.mjs", [place, ...names, "40"]),
+      runChild("expecter.mjs", [place, names[1], names[0], "40"]),
+    ]);
+
+    expect(children.map(({ code, stderr }) => [code, stderr])).toEqual([0, 0].map((code) => [code, ""]));
+    const told = children.map(({ lines }) => lines.map((line) => JSON.parse(line) as Told));
+    for (const [n, each] of told.entries())
+      expect(each.filter(({ stream }) => stream === names[n]).map(({ revision }) => revision)).toEqual(numbersTo(40));
+    const shared = told.flat().filter(({ stream }) => stream === "thing/both");
+    const done = shared.flatMap(({ revision }) => (revision === undefined ? [] : [revision]));
+    expect(done.sort((one, other) => one - other)).toEqual(numbersTo(80));
+    // Both began with a stream that is not there.
+    const lost = shared.filter(({ code }) => code !== undefined);
+    expect(lost.length).toBeGreaterThan(0);
+    for (const { expected, code, actual } of lost) {
+      expect(code).toBe("REVISION_CONFLICT");
+      expect(actual).toBeGreaterThan(expected === "none" ? 0 : expected);
+      expect(actual).toBeLessThanOrEqual(80);
+    }
+    const ledger = await open(place);
+    expect((await last(ledger, "thing/both")).revision).toBe(80);
+    expect((await ledger.verify()).verdict).toBe("OK");
+  },
+);
+
+for (const [expected, told] of [
+  [7, { revision: 8 }],
+  [6, { code: "REVISION_CONFLICT", details: { expected: 6, actual: 7 } }],
+] as const) {
+  test(`B15 a writer that waits for no lock, and knows a stream at 6 that another brought to 7, is told what is there when it expects ${expected}`, async () => {
+    const { proxy, url, direct } = await behindProxy();
+    const ledger = await open(url);
+    const other = await open(direct);
+    const begun = await calm(ledger, proxy);
+    expect(await other.append("calm/1", [happened], { expected: 6 })).toMatchObject({ revision: 7 });
+
+    const answer = await ledger.append("calm/1", [happened], { expected }).catch((error: unknown) => error);
+
+    expect(begun()).toBe(1);
+    expect(answer).toMatchObject(told);
+    expect((await last(other, "calm/1")).revision).toBe(expected === 7 ? 8 : 7);
+    expect(await other.verify({ level: "deep" })).toMatchObject({ verdict: "OK", findings: [] });
+  });
+}
+
+const numbersTo = (end: number): number[] => Array.from({ length: end }, (_, n) => n + 1);
 
 async function last(ledger: Ledger, stream: string): Promise<LedgerEvent> {
   return (await ledger.readStream(stream, { direction: "backward", limit: 1 }).toArray())[0]!;

@@ -5,7 +5,8 @@ import { content, queueCommands } from "../../src/index.js";
 import type { ContentReference, Ledger, LedgerError, LedgerEvent, LedgerOptions } from "../../src/index.js";
 import { open } from "../engine/fixture.js";
 import { blockCommits } from "./blocker.js";
-import { ask, behindProxy, expectSound, refusal, schemaOf } from "./place.js";
+import { calm } from "./calm.js";
+import { ask, behindProxy, expectSound, handled, refusal, schemaOf } from "./place.js";
 import type { Behind } from "./place.js";
 
 /** Something that a ledger is asked for, and how to see how often it was done. */
@@ -71,6 +72,14 @@ async function countOf(wish: Wish, ledger: Ledger): Promise<number> {
   return (await ledger.read().toArray()).filter(wish.isIt).length;
 }
 
+/** What its caller is told; nothing found is not done. */
+function outcome(asked: Promise<unknown>): Promise<string> {
+  return asked.then(
+    (answer) => (answer === null ? "nothing" : "done"),
+    (error: unknown) => (error as LedgerError).code,
+  );
+}
+
 const commit = /^COMMIT\b/i;
 
 for (const [name, wish] of Object.entries(wishes)) {
@@ -97,6 +106,31 @@ for (const [name, wish] of Object.entries(wishes)) {
 
         await struck;
         expect(answer).not.toBeNull();
+        expect(await countOf(wish, other)).toBe(1);
+        await expectSound(other);
+      });
+    }
+
+    for (const [moment, told] of [
+      ["before", ["STORE_UNAVAILABLE"]],
+      // What has not come to the lock when it is looked for comes too late.
+      ["sent", ["done", "STORE_UNAVAILABLE"]],
+      ["answered", ["done"]],
+    ] as const) {
+      test(`that waited for no lock and is cut off at its COMMIT, ${moment}, is there once when its caller is told so, and else not`, async () => {
+        const { proxy, ledger, direct, other } = await start(wish, { busyTimeoutMs: 60_000 });
+        const begun = await calm(ledger, proxy);
+        const { backends } = proxy;
+        const struck = proxy.cutWhen({ query: commit, moment });
+
+        const answer = await outcome(wish.ask(ledger));
+
+        await struck;
+        expect(begun()).toBe(1);
+        expect(told).toContain(answer);
+        await handled(proxy, direct, backends);
+        expect(await countOf(wish, other)).toBe(answer === "done" ? 1 : 0);
+        if (answer !== "done") expect(await outcome(wish.ask(ledger))).toBe("done");
         expect(await countOf(wish, other)).toBe(1);
         await expectSound(other);
       });
@@ -155,10 +189,7 @@ for (const [moment, told, count] of [
       proxy.restore();
     });
 
-    const answer = await wish.ask(ledger).then(
-      () => "done",
-      (error: unknown) => (error as LedgerError).code,
-    );
+    const answer = await outcome(wish.ask(ledger));
 
     expect(answer).toBe(told);
     expect(await countOf(wish, other)).toBe(count);

@@ -68,6 +68,15 @@ export async function behindProxy(server = serverUrl()): Promise<Behind> {
   return { proxy, url: withJournal(proxy.url, schemaOf(direct)), direct };
 }
 
+/** Waits until the server is at the end of all that it was sent by connections that the proxy had before and lost. */
+export async function handled(proxy: Proxy, direct: string, before: readonly number[]): Promise<void> {
+  const gone = before.filter((pid) => !proxy.backends.includes(pid));
+  expect(gone.length).toBeGreaterThan(0);
+  const left = (): Promise<unknown[]> =>
+    ask(direct, "SELECT pid FROM pg_stat_activity WHERE pid = ANY ($1::int[])", [gone]);
+  await expect.poll(left).toEqual([]);
+}
+
 /** Is everything that is stored what it must be? */
 export async function expectSound(ledger: Ledger): Promise<void> {
   expect(await ledger.verify({ level: "deep" })).toMatchObject({ verdict: "OK", findings: [] });

@@ -4,7 +4,8 @@ import { Client } from "pg";
 import { expect, test } from "vitest";
 import type { Diagnostic, Ledger } from "../../src/index.js";
 import { onCleanup, open } from "../engine/fixture.js";
-import { ask, expectSound, journalUrl, refusal, schemaOf, serverUrl } from "./place.js";
+import { calm, manners } from "./calm.js";
+import { ask, behindProxy, expectSound, journalUrl, refusal, schemaOf, serverUrl } from "./place.js";
 
 async function note(ledger: Ledger, n: number): Promise<void> {
   await ledger.append("note/1", [{ type: "note.written", data: { n } }]);
@@ -64,6 +65,28 @@ for (const state of ["40001", "40P01"] as const) {
   }
 }
 
+for (const state of ["40001", "40P01"] as const) {
+  for (const when of ["at once", "at the commit"] as const) {
+    test(`batches in the air that the server undoes with ${state}, ${when}, are decided again, in order, until they are through`, async () => {
+      const { proxy, url, direct } = await behindProxy();
+      const { retried, onEvent } = hearing();
+      const ledger = await open(url, { onEvent });
+      await note(ledger, 0);
+      const begun = await calm(ledger, proxy);
+      await failInserts(direct, state, 3, when);
+
+      // So many callers at once are two batches, of which the second is begun when the first is on its way.
+      await Promise.all(Array.from({ length: 16 }, (_, n) => note(ledger, n + 1)));
+
+      expect(begun()).toBeGreaterThan(0);
+      expect(retried.length).toBeGreaterThanOrEqual(3);
+      await failNoMore(direct);
+      expect(await numbers(ledger)).toEqual(Array.from({ length: 17 }, (_, n) => n));
+      await expectSound(ledger);
+    });
+  }
+}
+
 test("a batch that the server undoes again and again ends with STORE_BUSY, and nothing of it is there", async () => {
   const url = journalUrl();
   const ledger = await open(url);
@@ -78,37 +101,42 @@ test("a batch that the server undoes again and again ends with STORE_BUSY, and n
   await expectSound(ledger);
 });
 
-test("a deadlock with somebody at the tables, which the server ends at our cost, costs no caller anything", async () => {
-  const url = new URL(journalUrl());
-  // Whoever has waited for so long first looks for a deadlock, and is the one who goes.
-  url.searchParams.set("options", "-c deadlock_timeout=3000");
-  const { retried, onEvent } = hearing();
-  const ledger = await open(url.href, { onEvent, busyTimeoutMs: 60_000 });
-  await note(ledger, 0);
-  const schema = schemaOf(url.href);
-  const client = new Client({ connectionString: serverUrl() });
-  await client.connect();
-  onCleanup(() => client.end());
-  await client.query("SET deadlock_timeout = '60s'");
-  await client.query("BEGIN");
-  await client.query(`LOCK TABLE "${schema}".entries IN SHARE MODE`);
+for (const manner of manners)
+  test(`a deadlock of a batch ${manner} with somebody at the tables, which the server ends at our cost, costs no caller anything`, async () => {
+    const { proxy, url: through } = await behindProxy();
+    const url = new URL(through);
+    // Whoever has waited for so long first looks for a deadlock, and is the one who goes.
+    url.searchParams.set("options", "-c deadlock_timeout=3000");
+    const { retried, onEvent } = hearing();
+    const ledger = await open(url.href, { onEvent, busyTimeoutMs: 60_000 });
+    await note(ledger, 0);
+    const isCalm = manner === manners[1];
+    const begun = isCalm ? await calm(ledger, proxy) : () => 0;
+    const schema = schemaOf(url.href);
+    const client = new Client({ connectionString: serverUrl() });
+    await client.connect();
+    onCleanup(() => client.end());
+    await client.query("SET deadlock_timeout = '60s'");
+    await client.query("BEGIN");
+    await client.query(`LOCK TABLE "${schema}".entries IN SHARE MODE`);
 
-  // The server waits for us to wait, and is never late.
-  const crossing = client.query(
-    `DO $$ BEGIN
+    // The server waits for us to wait, and is never late.
+    const crossing = client.query(
+      `DO $$ BEGIN
        LOOP
          EXIT WHEN EXISTS (SELECT 1 FROM pg_locks WHERE relation = '"${schema}".entries'::regclass AND NOT granted);
          PERFORM pg_sleep(0.01);
        END LOOP;
        PERFORM one FROM "${schema}".head FOR UPDATE; END $$`,
-  );
+    );
 
-  const noted = note(ledger, 1);
-  await crossing;
-  await client.query("ROLLBACK");
-  await noted;
+    const noted = note(ledger, 1);
+    await crossing;
+    await client.query("ROLLBACK");
+    await noted;
 
-  expect(retried).toHaveLength(1);
-  expect(await numbers(ledger)).toEqual([0, 1]);
-  await expectSound(ledger);
-});
+    expect(begun()).toBe(isCalm ? 1 : 0);
+    expect(retried).toHaveLength(1);
+    expect(await numbers(ledger)).toEqual([0, 1]);
+    await expectSound(ledger);
+  });
