@@ -1,4 +1,5 @@
-/** The roles of src/GUIDE.md, made by the very statements that stand there: what each may do, and what none but the owner may. */
+/** The roles of src/GUIDE.md, made by the very statements that stand there, by a login that may make roles and is no superuser: what
+ *  each may do, and what none but the owner may. */
 import { readFileSync } from "node:fs";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -7,33 +8,54 @@ import { content, defineEvents, openLedger, openRawReader } from "../../src/inde
 import type { ContentReference, LedgerOptions } from "../../src/index.js";
 import { verify } from "../../src/forensic/index.js";
 import { call } from "../cli/command.js";
-import { addressOf, dropJournal, freshName, sql } from "./journal.js";
+import { addressOf, dropJournal, freshName, serverUrl, sql } from "./journal.js";
 
 const guide = readFileSync(new URL("../../src/GUIDE.md", import.meta.url), "utf8");
 const [roles = "", grants = ""] = [...guide.split("## Roles in PostgreSQL")[1]!.matchAll(/```sql\n([\s\S]*?)```/g)].map(
   ([, text]) => text,
 );
 const name = freshName();
-const logins = { app: `${name}_app`, app2: `${name}_app2`, auditor: `${name}_auditor`, stranger: `${name}_stranger` };
+const logins = {
+  admin: `${name}_admin`,
+  app: `${name}_app`,
+  app2: `${name}_app2`,
+  auditor: `${name}_auditor`,
+  stranger: `${name}_stranger`,
+};
 const password = "a-password";
 
 /** The guide's statements, about this journal. */
-function here(text: string): string {
+function here(text: string, journal: string): string {
   return text
-    .replaceAll(/\bauditor\b/g, logins.auditor)
-    .replaceAll(/\bapp\b/g, logins.app)
-    .replaceAll(/\baudit(?=\b|_)/g, name);
+    .replaceAll(/\bauditor\b/g, `${journal}_auditor`)
+    .replaceAll(/\bapp\b/g, `${journal}_app`)
+    .replaceAll(/\baudit(?=\b|_)/g, journal);
 }
 
-function addressFor(login: string): string {
-  const url = new URL(addressOf(name));
+function addressFor(login: string, journal: string = name): string {
+  const url = new URL(addressOf(journal));
   url.username = login;
   url.password = password;
   return url.href;
 }
 
-function asOwner(): string {
-  return `${addressOf(name)}&options=-c%20role%3D${name}_owner`;
+/** Does what the guide says, with one login: roles and a schema, the journal as its owner, rights. */
+async function followGuide(journal: string, address: string): Promise<void> {
+  const client = new pg.Client({ connectionString: address.replace(/\?.*/, "") });
+  await client.connect();
+  try {
+    await client.query(here(roles, journal));
+    const ledger = await openLedger(`${address}&options=-c%20role%3D${journal}_owner`, { create: "new" });
+    await ledger.close();
+    await client.query(here(grants, journal));
+  } finally {
+    await client.end();
+  }
+  for (const login of ["app", "auditor"]) await sql(`ALTER ROLE ${journal}_${login} PASSWORD '${password}'`);
+}
+
+async function dropRoles(names: readonly string[]): Promise<void> {
+  for (const role of names) await sql(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
 }
 
 const notes = defineEvents("note", { open: true }, { "note.written": {} });
@@ -51,20 +73,22 @@ const options: LedgerOptions = { events: [notes], projections: [counts] };
 const newerOptions: LedgerOptions = { events: [notes], projections: [newerCounts] };
 
 beforeAll(async () => {
-  await sql(here(roles));
-  await (await openLedger(asOwner(), { create: "new" })).close();
-  await sql(here(grants));
+  const database = new URL(serverUrl).pathname.slice(1);
   await sql(
-    `ALTER ROLE ${logins.app} PASSWORD '${password}'; ALTER ROLE ${logins.auditor} PASSWORD '${password}';
-     CREATE ROLE ${logins.app2} LOGIN IN ROLE ${name}_writer PASSWORD '${password}';
+    `CREATE ROLE ${logins.admin} LOGIN CREATEROLE CREATEDB PASSWORD '${password}';
+     GRANT CREATE ON DATABASE "${database}" TO ${logins.admin}`,
+  );
+  await followGuide(name, addressFor(logins.admin));
+  await sql(
+    `CREATE ROLE ${logins.app2} LOGIN IN ROLE ${name}_writer PASSWORD '${password}';
      ALTER ROLE ${logins.app2} SET role = ${name}_writer; CREATE ROLE ${logins.stranger} LOGIN PASSWORD '${password}'`,
   );
 });
 
 afterAll(async () => {
   await dropJournal(name);
-  for (const role of [...Object.values(logins), `${name}_owner`, `${name}_writer`, `${name}_reader`])
-    await sql(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  const { admin, ...others } = logins;
+  await dropRoles([...Object.values(others), `${name}_owner`, `${name}_writer`, `${name}_reader`, admin]);
 });
 
 /** What a statement of a login is answered with: a SQLSTATE, or "done". */
@@ -183,6 +207,32 @@ describe("a reading role", () => {
     "SELECT one FROM $s.head FOR UPDATE",
   ])("may not %s", async (statement) => {
     expect(await attempt(logins.auditor, statement.replaceAll("$s", name))).toBe("42501");
+  });
+});
+
+describe("whoever made the roles", () => {
+  test.each(["SET ROLE $s_owner", "SET ROLE $s_writer", "SELECT FROM $s.entries", "DROP TABLE $s.entries"])(
+    "may not %s behind the last statement",
+    async (statement) => {
+      expect(await attempt(logins.admin, statement.replaceAll("$s", name))).toBe("42501");
+    },
+  );
+
+  test("may be a superuser as well", async () => {
+    const journal = freshName();
+    try {
+      await followGuide(journal, addressOf(journal));
+
+      const ledger = await openLedger(addressFor(`${journal}_app`, journal), options);
+      await ledger.append("note/1", [{ type: "note.written", data: {} }]);
+      await ledger.close();
+      const read = await openLedger(addressFor(`${journal}_auditor`, journal), { ...options, readOnly: true });
+      expect(await read.projection(counts).get("note/1")).toEqual({ count: 1 });
+      await read.close();
+    } finally {
+      await dropJournal(journal);
+      await dropRoles(["app", "auditor", "owner", "writer", "reader"].map((role) => `${journal}_${role}`));
+    }
   });
 });
 
