@@ -120,12 +120,14 @@ export type { FenceMark } from "./journal/entry.js";
 export type { EvidenceFile, RawReader } from "./journal/raw-reader.js";
 export type {
   ConsumerRow,
+  ContentFacts,
   ContentRow,
   EntryRow,
   Store,
   StoredCheckpoint,
   StoredContent,
   StoredEntry,
+  StoredFacts,
   StoreHead,
   StoreHealth,
   StoreReads,

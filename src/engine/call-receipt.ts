@@ -126,9 +126,6 @@ function sourceOf({ entries, known }: Batch, tx: Tx): ReceiptSource {
     // A tx is staged or stored as a whole.
     entries: async (from, limit) =>
       from < staged ? known.entries(from, limit) : entries.slice(from - staged, from - staged + limit),
-    content: async (n) => {
-      await known.load({ touched: [], lookups: { positions: [], endsOf: [], contents: [n], plains: [] } });
-      return tx.content(n);
-    },
+    content: (n) => tx.wholeContent(n),
   };
 }

@@ -68,7 +68,6 @@ interface SeenRow {
   readonly state: { readonly media: string } | { readonly erased: number } | null;
 }
 
-const bytesPerRead = 8 * 1024 * 1024;
 const rowsPerRead = 256;
 const streamsShown = 100;
 
@@ -98,12 +97,11 @@ export class Erasing {
     const { found: named, salts } = this.search;
     const wanted = [...named.values(), ...salts.values()].filter(({ n }) => !this.rows.has(n));
     while (wanted.length > 0) {
-      const some = wanted.splice(0, rowsToRead(wanted));
-      const rows = await reading((reads) => reads.contents(some.map(({ n }) => n)));
+      const some = wanted.splice(0, rowsPerRead);
+      const rows = await reading((reads) => reads.contentFacts(some.map(({ n }) => n)));
       some.forEach((found, index) => {
         const row = rows[index] ?? null;
         const state = row?.digest === found.digest ? row : null;
-        // The bytes are not kept.
         this.rows.set(found.n, {
           seenAt: this.search.position,
           state: state === null ? null : "erased" in state ? { erased: state.erased } : { media: state.media },
@@ -220,11 +218,4 @@ function refuseShared(shared: readonly ErasedContent[], contents: readonly Erase
 function streamsOf(contents: readonly ErasedContent[], digest: string): string[] {
   const naming = contents.filter((content) => content.digest === digest).flatMap(({ entries }) => entries);
   return [...new Set(naming.filter(({ type }) => type !== receiptType).map(({ stream }) => stream))];
-}
-
-/** How many rows fit into one read; at least one. */
-function rowsToRead(wanted: readonly FoundContent[]): number {
-  let bytes = 0;
-  const first = wanted.slice(0, rowsPerRead).findIndex((each) => (bytes += each.bytes) > bytesPerRead);
-  return Math.max(first < 0 ? rowsPerRead : first, 1);
 }

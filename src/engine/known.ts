@@ -1,6 +1,13 @@
 /** What a batch knows of the journal before it decides: read in lists, outside the deciding itself, so that deciding is
  *  plain code without waiting. Most appends need no read at all: the heads of busy streams are remembered. */
-import type { ContentRow, StoredContent, StoredEntry, StoreReads, StreamHead } from "../journal/store.js";
+import type {
+  ContentFacts,
+  StoredContent,
+  StoredEntry,
+  StoredFacts,
+  StoreReads,
+  StreamHead,
+} from "../journal/store.js";
 import type { StreamHeads } from "./stream-heads.js";
 import { waitForAll } from "./wait-for-all.js";
 
@@ -28,8 +35,8 @@ export class Known {
   private readonly reads: StoreReads;
   private readonly streamHeads: StreamHeads;
   private readonly ids = new Map<number, string | null>();
-  private readonly contents = new Map<number, StoredContent | null>();
-  private readonly plains = new Map<string, ContentRow | null>();
+  private readonly contents = new Map<number, StoredFacts | null>();
+  private readonly plains = new Map<string, ContentFacts | null>();
 
   constructor(reads: StoreReads, streamHeads: StreamHeads) {
     this.reads = reads;
@@ -64,17 +71,22 @@ export class Known {
     return this.ids.get(position) ?? null;
   }
 
-  content(n: number): StoredContent | null {
+  content(n: number): StoredFacts | null {
     return this.contents.get(n) ?? null;
   }
 
-  contentByPlain(plain: string): ContentRow | null {
+  contentByPlain(plain: string): ContentFacts | null {
     return this.plains.get(plain) ?? null;
   }
 
   /** Stored entries from a position on; what the batch has staged since is not among them. */
   entries(from: number, limit: number): Promise<readonly StoredEntry[]> {
     return this.reads.entries(from, limit);
+  }
+
+  /** Reads a stored content with its bytes, which are not kept. */
+  async wholeContent(n: number): Promise<StoredContent | null> {
+    return (await this.reads.contents([n]))[0] ?? null;
   }
 
   private hasLookups(lookups: Lookups | null): boolean {
@@ -109,7 +121,7 @@ export class Known {
   private async readContents(numbers: readonly number[]): Promise<void> {
     const unknown = missing(this.contents, numbers);
     if (unknown.length === 0) return;
-    const found = await this.reads.contents(unknown);
+    const found = await this.reads.contentFacts(unknown);
     unknown.forEach((n, index) => this.contents.set(n, found[index] ?? null));
   }
 

@@ -1,7 +1,8 @@
 /** The contents of one tx: numbered in the order in which they appear, equal ones found again. */
 import { LedgerError } from "../kernel/errors.js";
 import type { ContentReference } from "../journal/content.js";
-import type { ContentRow, StoredContent } from "../journal/store.js";
+import { factsOf } from "../journal/store.js";
+import type { ContentFacts, ContentRow, StoredContent, StoredFacts } from "../journal/store.js";
 import type { Known } from "./known.js";
 import type { PendingContent, PreparedEvent } from "./prepare-event.js";
 
@@ -31,25 +32,35 @@ export class StagedContents {
     return event.contents.map((content) => this.put(content));
   }
 
-  /** The content of a number; what is stored must be known. */
-  find(n: number): StoredContent | null {
+  /** The facts of a content; what is stored must be known. */
+  find(n: number): StoredFacts | null {
+    const row = this.staged(n);
+    return row === null ? this.known.content(n) : factsOf(row);
+  }
+
+  /** A content with its bytes. */
+  async whole(n: number): Promise<StoredContent | null> {
+    return this.staged(n) ?? this.known.wholeContent(n);
+  }
+
+  private staged(n: number): ContentRow | null {
     const { count, staged } = this.before;
-    if (n > count) return this.rows[n - count - 1] ?? null;
-    return staged[n - (count - staged.length) - 1] ?? this.known.content(n);
+    return (n > count ? this.rows[n - count - 1] : staged[n - (count - staged.length) - 1]) ?? null;
   }
 
   private put(content: PendingContent): ContentReference {
     const { plain, digest, media, salt, bytes } = content;
     const equal = plain === null ? null : this.equalTo(plain);
-    if (equal !== null) return { $content: equal.digest, bytes: equal.bytes.length, n: equal.n };
+    if (equal !== null) return { $content: equal.digest, bytes: equal.size, n: equal.n };
     const row: ContentRow = { n: this.before.count + this.rows.length + 1, digest, media, salt, bytes, plain };
     this.rows.push(row);
     if (plain !== null) this.byPlain.set(plain, row);
     return { $content: digest, bytes: bytes.length, n: row.n };
   }
 
-  private equalTo(plain: string): ContentRow | null {
-    return this.known.contentByPlain(plain) ?? this.before.byPlain.get(plain) ?? this.byPlain.get(plain) ?? null;
+  private equalTo(plain: string): ContentFacts | null {
+    const staged = this.before.byPlain.get(plain) ?? this.byPlain.get(plain);
+    return this.known.contentByPlain(plain) ?? (staged === undefined ? null : factsOf(staged));
   }
 
   /** A reference given by the caller must name a content of this journal as it is. */
@@ -70,10 +81,10 @@ export class StagedContents {
         { details: { ...details, erasedBy: stored.erased } },
       );
     }
-    if (stored.bytes.length !== reference.bytes) {
+    if (stored.size !== reference.bytes) {
       throw new LedgerError(
         "INVALID_ARGUMENT",
-        `${path} names content ${reference.n} with ${reference.bytes} bytes, found ${stored.bytes.length}`,
+        `${path} names content ${reference.n} with ${reference.bytes} bytes, found ${stored.size}`,
         { details },
       );
     }

@@ -7,7 +7,7 @@ import type { ContentReference, ContentValue } from "../journal/content.js";
 import { encodeEntry, entryId } from "../journal/entry.js";
 import type { EntryTemplate } from "../journal/entry.js";
 import type { AreaDefined } from "../journal/events/journal.js";
-import type { ContentRow, EntryRow, StoredContent, StreamHead } from "../journal/store.js";
+import type { ContentRow, EntryRow, StoredContent, StoredFacts, StreamHead } from "../journal/store.js";
 import { projectionEvent } from "../../projections/event-of.js";
 import type { EventData, ProjectionEvent } from "../../projections/event.js";
 import type { TxDocuments } from "./documents.js";
@@ -96,9 +96,14 @@ export class Tx {
     return this.heads.get(stream) ?? this.ground.headOf(stream);
   }
 
-  /** A content of the journal or of this batch; null when there is none. What is stored must be known. */
-  content(n: number): StoredContent | null {
+  /** The facts of a content of the journal or of this batch; null when there is none. What is stored must be known. */
+  content(n: number): StoredFacts | null {
     return this.contents.find(n);
+  }
+
+  /** The same with its bytes. */
+  wholeContent(n: number): Promise<StoredContent | null> {
+    return this.contents.whole(n);
   }
 
   /** The reference to a content that one of its events names; undefined when none does. */

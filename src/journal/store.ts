@@ -63,6 +63,23 @@ export interface ContentRow {
 /** A stored content; after erasure only number and digest are left, and the position of the erasing event. @public */
 export type StoredContent = ContentRow | { readonly n: number; readonly digest: string; readonly erased: number };
 
+/** A content without its bytes: what it takes to name it, whatever its size. @public */
+export interface ContentFacts {
+  readonly n: number;
+  readonly digest: string;
+  readonly media: string;
+  readonly salt: Uint8Array;
+  /** How many bytes it has. */
+  readonly size: number;
+}
+
+/** The facts of a stored content; after erasure only number and digest are left, and the position of the erasing event. @public */
+export type StoredFacts = ContentFacts | { readonly n: number; readonly digest: string; readonly erased: number };
+
+export function factsOf({ n, digest, media, salt, bytes }: ContentRow): ContentFacts {
+  return { n, digest, media, salt, size: bytes.length };
+}
+
 /** The root of the 256^`level` entries from `n` × 256^`level` on; level 1 and up. Level 0 is the ids. A cache: whoever verifies
  *  computes each of them again. @public */
 export interface TreeNode {
@@ -106,9 +123,12 @@ export interface StoreReads extends DocumentReads {
   ids(from: number, limit: number): Promise<readonly string[]>;
   /** Entries of one stream from a revision on, ascending, or descending from it when `reverse`. */
   streamEntries(stream: string, fromRev: number, limit: number, reverse?: boolean): Promise<readonly StoredEntry[]>;
+  /** Contents with their bytes, all of which are held at once: whoever asks minds their sizes. */
   contents(numbers: readonly number[]): Promise<readonly (StoredContent | null)[]>;
-  /** For each plain hash the content that has it, if any. */
-  contentsByPlain(hashes: readonly string[]): Promise<readonly (ContentRow | null)[]>;
+  /** What is known of contents; their bytes stay where they are. */
+  contentFacts(numbers: readonly number[]): Promise<readonly (StoredFacts | null)[]>;
+  /** For each plain hash the content that has it, if any; the bytes stay where they are. */
+  contentsByPlain(hashes: readonly string[]): Promise<readonly (ContentFacts | null)[]>;
   /** Hashes of the nodes of a level from number `from` on, in order; level 1 and up. */
   nodes(level: number, from: number, limit: number): Promise<readonly string[]>;
   /** Stored checkpoints, largest first, of at most `sizeMax` entries (null: of any size). */

@@ -1,7 +1,8 @@
 /** The part of the store contract that is about reading: lists, pages, contents, raw rows. */
 import assert from "node:assert/strict";
 import { entryId } from "../journal/entry.js";
-import type { ContentRow, StoredEntry, StoreReads } from "../journal/store.js";
+import { factsOf } from "../journal/store.js";
+import type { ContentRow, StoredEntry, StoredFacts, StoreReads } from "../journal/store.js";
 import { sha256Hex } from "../kernel/digest.js";
 import type { WithStore } from "./store-fixture.js";
 import { begin, commits, contentRow, entryRow, read, readAll, write } from "./store-histories.js";
@@ -164,6 +165,23 @@ export function describeStoreReads(withStore: WithStore): void {
     },
   );
 
+  withStore("the facts of a content are those of the content, and its size, without its bytes", async (store) => {
+    await write(store, { streams: ["a/1"], contents: ["", "größe", "gone"] });
+    await write(store, { streams: ["a/1"], erase: [3] });
+
+    await read(store, async (reads) => {
+      const contents = await reads.contents([2, 9, 3, 1]);
+      const facts = contents.map((content) => (content !== null && "bytes" in content ? factsOf(content) : content));
+      const [second, , erased, first] = facts;
+      assert.ok(second && "size" in second && first && "size" in first);
+      assert.deepEqual([second.size, first.size], [7, 0]);
+      assert.deepEqual(erased, { n: 3, digest: contentRow(3, "gone").digest, erased: 1 });
+      assert.deepEqual((await reads.contentFacts([2, 9, 3, 1])).map(asPlain), facts.map(asPlain));
+      assert.deepEqual(await reads.contentFacts([]), []);
+      assert.deepEqual((await reads.contentsByPlain([sha256Hex("größe")])).map(asPlain), [asPlain(second)]);
+    });
+  });
+
   withStore("of equal contents the first is found; one without a plain hash is not", async (store) => {
     await write(store, { streams: ["a/1"], contents: ["same", "same", "other"] });
 
@@ -270,4 +288,9 @@ export function describeStoreReads(withStore: WithStore): void {
     );
     await raw.close();
   });
+}
+
+/** Salts may come as one kind of bytes or another. */
+function asPlain(facts: StoredFacts | null): unknown {
+  return facts !== null && "salt" in facts ? { ...facts, salt: [...facts.salt] } : facts;
 }

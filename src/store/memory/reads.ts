@@ -7,15 +7,17 @@ import type {
 } from "../../journal/documents.js";
 import type {
   ConsumerRow,
-  ContentRow,
+  ContentFacts,
   EntryRow,
   StoredCheckpoint,
   StoredContent,
+  StoredFacts,
   StoredEntry,
   StoreHead,
   StoreReads,
   StreamHead,
 } from "../../journal/store.js";
+import { factsOf } from "../../journal/store.js";
 import { nodeCount } from "../completed-nodes.js";
 import { documentAt, documentsByIndex, documentsByKey, stored as storedDocument } from "./documents.js";
 import { revisionsBelow } from "./rows.js";
@@ -94,11 +96,16 @@ export class MemoryReads implements StoreReads {
     return numbers.map((n) => this.content(n));
   }
 
-  async contentsByPlain(hashes: readonly string[]): Promise<readonly (ContentRow | null)[]> {
+  async contentFacts(numbers: readonly number[]): Promise<readonly (StoredFacts | null)[]> {
+    this.check();
+    return numbers.map((n) => this.facts(n));
+  }
+
+  async contentsByPlain(hashes: readonly string[]): Promise<readonly (ContentFacts | null)[]> {
     this.check();
     return hashes.map((hash) => {
-      const found = this.rows.contentNumbers(hash).map((n) => this.content(n));
-      return found.find((row): row is ContentRow => row !== null && "bytes" in row) ?? null;
+      const found = this.rows.contentNumbers(hash).map((n) => this.facts(n));
+      return found.find((facts): facts is ContentFacts => facts !== null && "size" in facts) ?? null;
     });
   }
 
@@ -153,6 +160,11 @@ export class MemoryReads implements StoreReads {
   async documentsByIndex(table: number, range: DocumentRange): Promise<readonly FoundDocument[]> {
     this.check();
     return documentsByIndex(this.extent().documents, table, range);
+  }
+
+  private facts(n: number): StoredFacts | null {
+    const content = this.content(n);
+    return content !== null && "bytes" in content ? factsOf(content) : content;
   }
 
   private content(n: number): StoredContent | null {

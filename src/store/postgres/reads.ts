@@ -8,9 +8,10 @@ import type {
 } from "../../journal/documents.js";
 import type {
   ConsumerRow,
-  ContentRow,
+  ContentFacts,
   StoredCheckpoint,
   StoredContent,
+  StoredFacts,
   StoredEntry,
   StoreHead,
   StoreReads,
@@ -141,12 +142,21 @@ export class PostgresReads implements StoreReads {
     });
   }
 
-  async contentsByPlain(hashes: readonly string[]): Promise<readonly (ContentRow | null)[]> {
-    const rows = await this.read<ContentColumns>("contentsByPlain", [hashes]);
-    const found = new Map(rows.map((row) => [row[4], toContent(row, this.journal.shown)]));
+  async contentFacts(numbers: readonly number[]): Promise<readonly (StoredFacts | null)[]> {
+    const rows = await this.read<FactColumns>("contentFacts", [numbers.filter((n) => Number.isSafeInteger(n))]);
+    const found = new Map(rows.map((row) => [row[0], row]));
+    return numbers.map((n) => {
+      const row = found.get(n);
+      return row === undefined ? null : toFacts(row, this.journal.shown);
+    });
+  }
+
+  async contentsByPlain(hashes: readonly string[]): Promise<readonly (ContentFacts | null)[]> {
+    const rows = await this.read<FactColumns>("contentsByPlain", [hashes]);
+    const found = new Map(rows.map((row) => [row[4], toFacts(row, this.journal.shown)]));
     return hashes.map((hash) => {
       const content = found.get(hash);
-      return content !== undefined && "bytes" in content ? content : null;
+      return content !== undefined && "size" in content ? content : null;
     });
   }
 
@@ -267,15 +277,17 @@ export class PostgresReads implements StoreReads {
 }
 
 type EntryColumns = readonly [seq: number, id: string, entry: string];
-type ContentColumns = readonly [
+type OfContent<Last> = readonly [
   n: number,
   digest: string,
   media: string | null,
   salt: Uint8Array | null,
   plain: string | null,
   erased: unknown,
-  bytes: Uint8Array | null,
+  last: Last | null,
 ];
+type ContentColumns = OfContent<Uint8Array>;
+type FactColumns = OfContent<number>;
 export type GroundColumns = readonly [
   seq: number | null,
   id: string,
@@ -341,6 +353,13 @@ function toContent([n, digest, media, salt, plain, erased, bytes]: ContentColumn
   if (erased !== null || media === null || salt === null || bytes === null)
     throw damaged(shown, `content ${n} is neither whole nor erased`);
   return { n, digest, media, salt, bytes, plain };
+}
+
+function toFacts([n, digest, media, salt, , erased, size]: FactColumns, shown: string): StoredFacts {
+  if (typeof erased === "number") return { n, digest, erased };
+  if (erased !== null || media === null || salt === null || size === null)
+    throw damaged(shown, `content ${n} is neither whole nor erased`);
+  return { n, digest, media, salt, size };
 }
 
 /** Positions beyond all that there can be are like the last one. */

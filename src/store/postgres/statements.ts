@@ -16,6 +16,8 @@ export const guardStates = { moved: "2201E", streams: "2201F" } as const;
 
 const entryColumns = "seq, encode(id, 'hex'), entry";
 const contentColumns = "n, encode(digest, 'hex'), media, salt, encode(plain, 'hex'), erased, bytes";
+/** The size of a value that is kept apart is known without it. */
+const factColumns = "n, encode(digest, 'hex'), media, salt, encode(plain, 'hex'), erased, octet_length(bytes)";
 const consumerColumns = "name, position, coalesce(encode(id, 'hex'), ''), incarnation, generation, claim";
 const projectionColumns = "id, name, version, indexes, status, position, coalesce(encode(entry_id, 'hex'), ''), error";
 
@@ -64,8 +66,12 @@ const queries: Readonly<Record<StatementName, Query>> = {
     why: "the last revisions of a stream by its back pointers, at most a page of them, by key each, in one answer",
   },
   contents: { sql: `SELECT ${contentColumns} FROM $s.contents WHERE n = ANY ($1::bigint[])`, why: "by key" },
+  contentFacts: {
+    sql: `SELECT ${factColumns} FROM $s.contents WHERE n = ANY ($1::bigint[])`,
+    why: "by key, without the bytes",
+  },
   contentsByPlain: {
-    sql: `SELECT ${contentColumns} FROM unnest($1::text[]) w (asked) CROSS JOIN LATERAL (SELECT min(c.n + 0) AS first FROM $s.contents c WHERE c.plain = decode(w.asked, 'hex')) m JOIN $s.contents ON n = m.first`,
+    sql: `SELECT ${factColumns} FROM unnest($1::text[]) w (asked) CROSS JOIN LATERAL (SELECT min(c.n + 0) AS first FROM $s.contents c WHERE c.plain = decode(w.asked, 'hex')) m JOIN $s.contents ON n = m.first`,
     why: "by the partial index; the lowest number, so that the answer is the same on every store, added to 0 so that it is not looked for in the order of numbers",
   },
   nodes: {
@@ -181,6 +187,7 @@ export type StatementName =
   | "streamPages"
   | "walkBack"
   | "contents"
+  | "contentFacts"
   | "contentsByPlain"
   | "nodes"
   | "checkpoints"

@@ -8,9 +8,10 @@ import type {
 } from "../../journal/documents.js";
 import type {
   ConsumerRow,
-  ContentRow,
+  ContentFacts,
   StoredCheckpoint,
   StoredContent,
+  StoredFacts,
   StoredEntry,
   StoreHead,
   StoreReads,
@@ -96,12 +97,21 @@ export class SqliteReads implements StoreReads {
     );
   }
 
-  async contentsByPlain(hashes: readonly string[]): Promise<readonly (ContentRow | null)[]> {
+  async contentFacts(numbers: readonly number[]): Promise<readonly (StoredFacts | null)[]> {
+    return this.read((statements) =>
+      numbers.map((n) => {
+        const row = statements.contentFacts.get(n) as ContentColumns | undefined;
+        return row === undefined ? null : toFacts(row, this.path);
+      }),
+    );
+  }
+
+  async contentsByPlain(hashes: readonly string[]): Promise<readonly (ContentFacts | null)[]> {
     return this.read((statements) =>
       hashes.map((hash) => {
         const row = statements.contentByPlain.get(hash) as ContentColumns | undefined;
-        const found = row === undefined ? null : toContent(row, this.path);
-        return found !== null && "bytes" in found ? found : null;
+        const found = row === undefined ? null : toFacts(row, this.path);
+        return found !== null && "size" in found ? found : null;
       }),
     );
   }
@@ -200,7 +210,8 @@ type ContentColumns = [
   salt: unknown,
   plain: string | null,
   erased: unknown,
-  bytes: unknown,
+  /** The bytes, or how many they are. */
+  last: unknown,
 ];
 
 /** The head as the connection sees it. */
@@ -250,6 +261,13 @@ function toContent([n, digest, media, salt, plain, erased, bytes]: ContentColumn
   if (erased !== null || typeof media !== "string" || !Buffer.isBuffer(salt) || !Buffer.isBuffer(bytes))
     throw damaged(path, `content ${n} is neither whole nor erased`);
   return { n, digest, media, salt, bytes, plain: plain === "" ? null : plain };
+}
+
+function toFacts([n, digest, media, salt, , erased, size]: ContentColumns, path: string): StoredFacts {
+  if (typeof erased === "number") return { n, digest, erased };
+  if (erased !== null || typeof media !== "string" || !Buffer.isBuffer(salt) || typeof size !== "number")
+    throw damaged(path, `content ${n} is neither whole nor erased`);
+  return { n, digest, media, salt, size };
 }
 
 export function damaged(path: string, found: string): LedgerError {

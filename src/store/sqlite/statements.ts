@@ -14,6 +14,9 @@ interface Query {
 
 const entryColumns = "seq, lower(hex(id)), entry";
 const contentColumns = "n, lower(hex(digest)), media, salt, lower(hex(plain)), erased, bytes";
+/** Class and size of a value are known without the pages that it fills. */
+const factColumns =
+  "n, lower(hex(digest)), media, salt, lower(hex(plain)), erased, iif(typeof(bytes) = 'blob', length(bytes), NULL)";
 const consumerColumns = "name, position, lower(hex(id)), incarnation, generation, claim";
 const projectionColumns = "id, name, version, indexes, status, position, lower(hex(entry_id)), error";
 const rawPage = "WHERE seq > ? AND seq <= 9007199254740991 ORDER BY seq LIMIT ?";
@@ -60,8 +63,9 @@ export const readStatements: Queries<ReadName> = {
     why: "by primary key: where 256 revisions stand",
   },
   content: { sql: `SELECT ${contentColumns} FROM contents WHERE n = ?`, why: "by key" },
+  contentFacts: { sql: `SELECT ${factColumns} FROM contents WHERE n = ?`, why: "by key, without the bytes" },
   contentByPlain: {
-    sql: `SELECT ${contentColumns} FROM contents WHERE plain = unhex(?) ORDER BY n LIMIT 1`,
+    sql: `SELECT ${factColumns} FROM contents WHERE plain = unhex(?) ORDER BY n LIMIT 1`,
     why: "by the partial index; the lowest number, so that the answer is the same on every store",
   },
   ids: {
@@ -249,6 +253,7 @@ type ReadName =
   | "entryBefore"
   | "streamPage"
   | "content"
+  | "contentFacts"
   | "contentByPlain"
   | "ids"
   | "nodes"
