@@ -58,6 +58,7 @@ test.each([
   ["postgres://ann:zebra@h:99999/d", "an address such as"],
   ["postgres://ann:zebra@h/d?port=none", "from 1 to 65535"],
   ["postgres://ann:zebra@h,i/d", "one host"],
+  ["postgres://ann:zebra@h/d?target_session_attrs=read-write", "one host"],
   ["postgres://ann:zebra@h/d/e", "one database"],
   ["postgres://ann:zebra@h/d?sslmode=requir", "disable, prefer, require"],
   ["postgres://ann:zebra@h/d?connect_timeout=soon", "seconds"],
@@ -78,6 +79,18 @@ test.each([
   expect(error.message).toContain(expected);
   expect(error.hint).toBeDefined();
   expect(inspect(error, { depth: 9 })).not.toMatch(/zeb|ra@/);
+});
+
+test.each([
+  "postgres://ann:zebra@h,i/d",
+  "postgres://ann:zebra@h:5432,i:5433/d",
+  "postgres://ann:zebra@h/d?host=h,i",
+  "postgres://ann:zebra@h/d?target_session_attrs=primary",
+])("%j, for a failover, is refused with what to name instead", (address) => {
+  const error = refusal(() => parsePostgresLocation(address));
+
+  expect(error.hint).toContain("leads to the primary");
+  expect(inspect(error, { depth: 9 })).not.toContain("zebra");
 });
 
 function refusal(call: () => unknown): LedgerError {

@@ -27,6 +27,8 @@ const journalPattern = /^[a-z][a-z0-9_]{0,62}$/;
 /** A host that does not answer at all is given up after so long. */
 const connectMsDefault = 10_000;
 const connectSecondsMax = 86_400;
+/** As libpq takes them for failovers; with ports they make no URL. */
+const severalHosts = /^[a-z]+:\/\/(?:[^@/?#]*@)?[^@/?#:,]+(?::\d+)?(?:,[^@/?#:,]+(?::\d+)?)+(?=[/?#]|$)/i;
 const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full", "no-verify"];
 
 /** Is it meant to be the address of a journal in PostgreSQL? One slash too few makes no file of it, whose name would be shown. */
@@ -39,9 +41,10 @@ export function parsePostgresLocation(value: unknown): PostgresLocation {
     throw refused("an address such as postgres://user@host/database?journal=name", "something else");
   if (/[\s\u0000-\u001f\u007f]/.test(value) || !value.isWellFormed())
     throw refused("an address without white space and control characters", "some");
+  if (severalHosts.test(value)) throw severalRefused();
   const url = parse(value);
   if (url.hash !== "") throw refused("an address without #", "one");
-  if (url.hostname.includes(",")) throw refused("an address with one host", "several");
+  if (url.hostname.includes(",")) throw severalRefused();
   const parts = [url.username, url.password, url.hostname, url.pathname];
   if (!parts.every(isDecodable)) throw refused("an address whose % stand before two hex digits of UTF-8", "another %");
   if (/[@/]/.test(url.pathname.slice(1))) throw refused("an address with one database behind the host", "more");
@@ -78,6 +81,8 @@ function checkParameters(url: URL): URLSearchParams {
   const sslmode = parameters.get("sslmode");
   if (sslmode !== null && !sslModes.includes(sslmode))
     throw refused(`an address whose sslmode is one of ${sslModes.join(", ")}`, "another one");
+  // `pg` knows one host, and would take them for its name.
+  if (parameters.get("host")?.includes(",") === true || parameters.has("target_session_attrs")) throw severalRefused();
   const port = parameters.get("port");
   if (port !== null && !isWhole(port, 1, 65_535))
     throw refused("an address whose port is from 1 to 65535", "another one");
@@ -142,4 +147,12 @@ function refused(expected: string, found: string, hint: string = encodeHint): Le
     details: { path: "location", expected, found },
     hint,
   });
+}
+
+function severalRefused(): LedgerError {
+  return refused(
+    "an address with one host",
+    "several, or target_session_attrs, which chooses among several",
+    "name one host that leads to the primary, also after a failover: a DNS name that follows it, or a proxy that hands out whole sessions",
+  );
 }
