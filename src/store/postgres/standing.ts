@@ -51,10 +51,16 @@ export class Standing {
   takesForNew = true;
   /** How many were new in a row since. */
   private newInARow = 0;
+  private readonly idleMs: number;
+  /** How many ask on the other connection just now, and when one did last. */
+  private askers = 0;
+  private askedAt = 0;
+  private resting: NodeJS.Timeout | null = null;
 
-  constructor(journal: Journal, connecting: ConnectionOptions) {
+  constructor(journal: Journal, connecting: ConnectionOptions, idleMs: number) {
     this.journal = journal;
     this.connecting = connecting;
+    this.idleMs = idleMs;
   }
 
   /** The lock was had: was the journal as it was left here? */
@@ -107,6 +113,7 @@ export class Standing {
    *  are what they are as of what was acknowledged. Null where the answer is of an earlier head, or none is to be had. */
   async streamsAside(names: readonly string[]): Promise<ReadonlyMap<string, StreamRow> | null> {
     const { committed } = this;
+    this.askers++;
     try {
       const connection = await (this.asking ??= Connection.open(this.connecting, "reads"));
       const rows = await connection.rows<AsideColumns>(this.journal.statements.streamsAside, [names]);
@@ -122,6 +129,10 @@ export class Standing {
     } catch {
       await this.rest();
       return null; // the transaction asks for itself
+    } finally {
+      this.askers--;
+      this.askedAt = performance.now();
+      this.watchIdle();
     }
   }
 
@@ -133,6 +144,18 @@ export class Standing {
       (connection) => connection.close(),
       () => {},
     );
+  }
+
+  /** Who goes on writing may never need it again. */
+  private watchIdle(): void {
+    if (this.asking === null || this.askers > 0) return;
+    const rest = (): void => {
+      this.resting = null;
+      if (performance.now() - this.askedAt < this.idleMs) this.watchIdle();
+      else if (this.askers === 0) void this.rest();
+    };
+    // A timer may come a little early.
+    this.resting ??= setTimeout(rest, this.askedAt + this.idleMs - performance.now() + 1).unref();
   }
 }
 

@@ -77,7 +77,7 @@ export class Writer {
     this.options = options;
     this.connection = connection;
     this.idleMs = options.idleMs ?? idleMsDefault;
-    this.standing = new Standing(options.journal, options.connecting);
+    this.standing = new Standing(options.journal, options.connecting, this.idleMs);
     this.watchIdle();
   }
 
