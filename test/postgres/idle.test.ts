@@ -109,18 +109,18 @@ test("the connection that is asked aside goes when nothing was asked on it for a
   await expect(wrong.check()).rejects.toMatchObject({ code: "STORE_BUSY" });
   await wrong.rollback();
 
-  const ask = async (stream: string): Promise<number> => {
+  const askAside = async (stream: string): Promise<number> => {
     const transaction = await assumed();
     expect(await transaction.streamHeads([stream])).toMatchObject([{ rev: 1 }]);
     const there = await count();
     await transaction.rollback();
     return there;
   };
-  expect(await ask("busy/2")).toBe(2);
+  expect(await askAside("busy/2")).toBe(2);
 
   await expect.poll(goOn).toBe(1);
 
-  expect(await ask("busy/3")).toBe(2);
+  expect(await askAside("busy/3")).toBe(2);
 });
 
 test("a connection that is on its way when the store is closed does not outlive it", async () => {
