@@ -45,7 +45,7 @@ export async function copyJournal(from: Store, to: Store, timeoutMs: number): Pr
     try {
       const copied = await copyInto(source, transaction, from, to);
       await requireStill(from, copied.head.id, timeoutMs);
-      await transaction.commit();
+      await commit(transaction, to, copied.head.id, timeoutMs);
       return copied;
     } catch (error) {
       await undo(transaction);
@@ -53,6 +53,28 @@ export async function copyJournal(from: Store, to: Store, timeoutMs: number): Pr
     }
   } finally {
     await source.release();
+  }
+}
+
+/** What nobody answered may be done: a journal that ends with the last entry is the copy, whole. */
+async function commit(transaction: StoreTransaction, to: Store, headId: string, timeoutMs: number): Promise<void> {
+  try {
+    await transaction.commit();
+  } catch (error) {
+    await undo(transaction);
+    const isThere = await endsWith(to, headId, timeoutMs).catch(() => false);
+    if (!isThere) throw error;
+  }
+}
+
+/** Asked under the lock, so that nothing of it is on its way any more. */
+async function endsWith(store: Store, headId: string, timeoutMs: number): Promise<boolean> {
+  await store.reset();
+  const transaction = await beginWithin(store, timeoutMs);
+  try {
+    return (await transaction.head())?.id === headId;
+  } finally {
+    await undo(transaction);
   }
 }
 

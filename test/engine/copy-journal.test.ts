@@ -3,6 +3,8 @@ import { content, openLedger } from "../../src/index.js";
 import type { Ledger, Store, StoredEntry } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { copyJournal } from "../../src/engine/copy-journal.js";
+import { faultyStore } from "../../src/testing/index.js";
+import type { Fault, FaultPlan } from "../../src/testing/index.js";
 import { onCleanup, open, openStore, storeNames } from "./fixture.js";
 
 async function entriesOf(store: Store): Promise<readonly StoredEntry[]> {
@@ -62,6 +64,33 @@ test("a copy is refused where a journal is, and where none is to be copied", asy
   await expect(copyJournal(one, other, 100)).rejects.toMatchObject({ code: "STORE_EXISTS" });
   await expect(copyJournal(none, createMemoryStore(), 100)).rejects.toMatchObject({ code: "NOT_FOUND" });
 });
+
+test.each(["lostReply", "conflict"] as const)(
+  "a copy whose commit was done is told as done, whatever was said of it: %s",
+  async (fault) => {
+    const [from, to] = [createMemoryStore(), createMemoryStore()];
+    await (await openLedger(from)).close();
+
+    const copied = await copyJournal(from, faultyStore(to, after(fault)), 100);
+
+    expect(copied.entries).toBe((await entriesOf(from)).length);
+    expect(await entriesOf(to)).toEqual(await entriesOf(from));
+  },
+);
+
+test("a copy whose commit was not done is told as failed, and nothing of it is there", async () => {
+  const [from, to] = [createMemoryStore(), createMemoryStore()];
+  await (await openLedger(from)).close();
+  const lost: FaultPlan = ({ step, moment }) => (step === "commit" && moment === "before" ? "lostReply" : null);
+
+  await expect(copyJournal(from, faultyStore(to, lost), 100)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+
+  expect(await entriesOf(to)).toEqual([]);
+});
+
+function after(fault: Fault): FaultPlan {
+  return ({ step, moment }) => (step === "commit" && moment === "after" ? fault : null);
+}
 
 test("a journal that somebody writes meanwhile is not copied, and nothing of it stays", async () => {
   const [from, to] = [createMemoryStore(), createMemoryStore()];

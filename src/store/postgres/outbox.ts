@@ -13,6 +13,9 @@ export interface Undone {
   readonly isDirty: boolean;
 }
 
+/** So many bytes are held back at most, and one write more: whoever writes more sends it bit by bit. */
+const bytesMax = 16 * 1024 * 1024;
+
 /** A write, and the step that it is part of. */
 interface Held extends Ask {
   readonly step: DurableStep;
@@ -33,6 +36,7 @@ export class Outbox {
   /** Streams that are taken for new. */
   private readonly streams: string[] = [];
   private held: Held[] = [];
+  private bytes = 0;
   private isDirty = false;
   /** Does it hold the lock, for certain? */
   hasLock: boolean;
@@ -49,6 +53,11 @@ export class Outbox {
     return this.opening !== null;
   }
 
+  /** Is more held back than is good? */
+  get isFull(): boolean {
+    return this.bytes > bytesMax;
+  }
+
   /** Takes streams for new: what begins it fails where they are not. */
   takeForNew(streams: readonly string[]): void {
     this.streams.push(...streams);
@@ -62,6 +71,8 @@ export class Outbox {
   hold(held: Held): void {
     this.isDirty = true;
     this.held.push(held);
+    for (const value of held.values)
+      if (typeof value === "string" || value instanceof Uint8Array) this.bytes += value.length;
   }
 
   /** Sends what is held back; undefined when there is nothing. */
@@ -88,6 +99,7 @@ export class Outbox {
     const opening = this.opening?.(this.streams) ?? [];
     this.opening = null;
     this.held = [];
+    this.bytes = 0;
     const sending = faults === undefined ? connection.together([...opening, ...held]) : this.sendOneByOne(held, faults);
     return sending.then(
       (rows) => {

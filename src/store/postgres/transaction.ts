@@ -107,6 +107,7 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
     nodes: readonly TreeNode[],
   ): Promise<void> {
     this.require();
+    if (this.outbox.isFull) await this.flush();
     const before = (this.ground.head?.seq ?? -1) + 1;
     requireCompleted(before, before + entries.length, nodes);
     this.holdContents(contents);
@@ -121,7 +122,7 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
     this.holdStreams(touched);
     await this.holdPages(touched);
     const hashes = nodes.map(({ level, n, hash }) => [level, n, hash]);
-    if (nodes.length > 0) this.hold("nodes", "insertNodes", columns(hashes, 3));
+    if (hashes.length > 0) this.hold("nodes", "insertNodes", columns(hashes, 3));
   }
 
   async erase(numbers: readonly number[], position: number): Promise<void> {
