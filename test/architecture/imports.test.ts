@@ -28,6 +28,10 @@ describe("the sources", () => {
     }
   });
 
+  test("name no advisory lock, which would outlive the interest of whoever took it on a shared connection", () => {
+    for (const [file, text] of sources) expect(/pg_(try_)?advisory/i.exec(text)?.[0], file).toBeUndefined();
+  });
+
   test("are as long as the list of long files says", () => {
     for (const [file, reason] of Object.entries(longFiles)) {
       expect(sources.get(file)?.split("\n").length ?? 0, `${file} no longer needs its place`).toBeGreaterThan(linesMax);

@@ -1,11 +1,13 @@
 /** Opens the journal at an address, making it when it is not there, appends a few events and reads a projection of the version
- *  that it is told, which builds its table; says what it found. With a signal it sends that to itself in the middle of the making.
- *  usage: postgres-builder.mjs ADDRESS VERSION [SIGNAL] */
+ *  that it is told, which builds its table; says what it found. With a signal it sends that to itself in the middle of the making,
+ *  or at the moments that are named: "before" its last step, "after" it.
+ *  usage: postgres-builder.mjs ADDRESS VERSION [SIGNAL [MOMENT...]] */
 import { writeSync } from "node:fs";
 import { defineEvents, openLedger } from "../../dist/src/index.js";
 import { defineProjection } from "../../dist/projections/index.js";
 
-const [address, version, signal] = process.argv.slice(2);
+const [address, version, signal, ...moments] = process.argv.slice(2);
+if (moments.length === 0) moments.push("before");
 const notes = defineEvents("note", { open: true }, { "note.written": {} });
 const counts = defineProjection()({
   name: "counts",
@@ -13,7 +15,7 @@ const counts = defineProjection()({
   on: { "note.written": { key: () => "all", apply: (found) => ({ count: (found?.count ?? 0) + 1 }) } },
 });
 const faults = (step, moment) => {
-  if (signal !== undefined && step === "schema" && moment === "before") process.kill(process.pid, signal);
+  if (signal !== undefined && step === "schema" && moments.includes(moment)) process.kill(process.pid, signal);
 };
 const ledger = await openLedger(address, {
   events: [notes],

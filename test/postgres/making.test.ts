@@ -7,7 +7,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { openLedger, openRawReader } from "../../src/index.js";
 import { openPostgresStore } from "../../src/postgres.js";
-import { addressOf, dropJournal, freshName, sql } from "./journal.js";
+import { onCleanup } from "../engine/fixture.js";
+import { addressOf, dropJournal, freshName, serverUrl, sql } from "./journal.js";
+import { Proxy } from "./proxy.js";
 
 const builder = fileURLToPath(new URL("../children/postgres-builder.mjs", import.meta.url));
 const made: string[] = [];
@@ -28,8 +30,15 @@ interface Built {
   readonly found: { readonly origin: string; readonly count: number } | null;
 }
 
-async function build(name: string, version: number, ...more: string[]): Promise<Built> {
-  const child = spawn(process.execPath, [builder, addressOf(name), String(version), ...more], {
+/** What makes a journal, and not a table of documents. */
+const makes = /CREATE SCHEMA|CREATE FUNCTION|INSERT INTO \S+head/;
+
+function build(name: string, version: number, ...more: string[]): Promise<Built> {
+  return buildAt(addressOf(name), version, ...more);
+}
+
+async function buildAt(address: string, version: number, ...more: string[]): Promise<Built> {
+  const child = spawn(process.execPath, [builder, address, String(version), ...more], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   let said = "";
@@ -120,6 +129,50 @@ test("B11 a process that stands still while it makes a journal keeps others wait
   expect(await ended).toEqual([1, null]);
   expect(await locksOn(name)).toEqual([]);
   expect(await build(name, 1)).toMatchObject({ code: 0, found: { count: 40 } });
+});
+
+test("B11 who comes while another makes a journal waits for that one's transaction and nothing else, and makes nothing again", async () => {
+  const name = fresh();
+  const proxy = await Proxy.start(serverUrl);
+  onCleanup(() => proxy.close());
+  const heard: string[] = [];
+  proxy.hear = (text) => void heard.push(text);
+  // The second one has looked, has found nothing, and is about to make it.
+  const aboutToMake = proxy.cutWhen({ query: /CREATE SCHEMA/, moment: "before", silent: true });
+  const second = buildAt(addressOf(name, proxy.url), 1);
+  await Promise.race([aboutToMake, second.then((built) => expect(built).toBe("still making"))]);
+  // The first one stands still in the middle of its making, and again when it has made it.
+  const stopping = [builder, addressOf(name), "1", "SIGSTOP", "before", "after"];
+  const first = spawn(process.execPath, stopping, { stdio: ["ignore", "ignore", "inherit"] });
+  onCleanup(() => void first.kill("SIGKILL"));
+  const ended = once(first, "close");
+  const making = (): Promise<Record<string, unknown>[]> =>
+    sql("SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE $1", [
+      `%CREATE SCHEMA "${name}"%`,
+    ]);
+  await expect.poll(making).toHaveLength(1);
+  const [{ pid }] = (await making()) as [{ pid: number }];
+
+  heard.length = 0;
+  proxy.restore();
+  await expect
+    .poll(() =>
+      sql("SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND $1 = ANY (pg_blocking_pids(pid))", [
+        pid,
+      ]),
+    )
+    .toHaveLength(1);
+  const whileWaiting = heard.splice(0);
+  first.kill("SIGCONT");
+
+  expect(await second).toMatchObject({ code: 0, found: { count: 20 } });
+  expect(whileWaiting.filter((text) => makes.test(text))).toHaveLength(1);
+  expect(heard.filter((text) => makes.test(text))).toEqual([]);
+  const going = setInterval(() => first.kill("SIGCONT"), 20); // it may come to its second stop only now
+  expect(await ended).toEqual([0, null]);
+  clearInterval(going);
+  expect(await locksOn(name)).toEqual([]);
+  expect(await build(name, 1)).toMatchObject({ code: 0, found: { count: 60 } });
 });
 
 test("a journal is opened, and verified, while tables of documents come and go", async () => {
