@@ -8,7 +8,13 @@ import { content, defineEvents, openLedger, openRawReader } from "../../src/inde
 import type { ContentReference, LedgerOptions } from "../../src/index.js";
 import { verify } from "../../src/forensic/index.js";
 import { call } from "../cli/command.js";
+import { openPostgresStore } from "../../src/store/postgres/store.js";
+import { newRow } from "../../src/testing/store-documents.js";
+import { onCleanup, open } from "../engine/fixture.js";
+import { calm } from "./calm.js";
 import { addressOf, dropJournal, freshName, serverUrl, sql } from "./journal.js";
+import { refusal as refused } from "./place.js";
+import { Proxy } from "./proxy.js";
 
 const guide = readFileSync(new URL("../../src/GUIDE.md", import.meta.url), "utf8");
 const [roles = "", grants = ""] = [...guide.split("## Roles in PostgreSQL")[1]!.matchAll(/```sql\n([\s\S]*?)```/g)].map(
@@ -125,6 +131,46 @@ describe("a writing role", () => {
     expect(await newer.projection(newerCounts).get("note/1")).toEqual({ count: 2 });
     expect(await newer.verify({ level: "deep" })).toMatchObject({ verdict: "OK" });
     await newer.close();
+  });
+
+  test("keeps checkpoints, waits for no lock, and takes a turn behind what was lost", async () => {
+    const proxy = await Proxy.start(serverUrl);
+    onCleanup(() => proxy.close());
+    const url = new URL(addressFor(logins.app));
+    url.host = new URL(proxy.url).host;
+    const ledger = await open(url.href, newerOptions);
+    const note = (): Promise<unknown> => ledger.append("note/4", [{ type: "note.written", data: {} }]);
+
+    const { size } = await ledger.checkpoint();
+    expect(await ledger.checkpoints({ limit: 1 })).toMatchObject([{ size }]);
+    const begun = await calm(ledger, proxy);
+    await note();
+    expect(begun()).toBe(1);
+    void proxy.cutWhen({ query: /\bln\(/, moment: "before" });
+    expect(await refused(note())).toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await note();
+    expect(await sql(`SELECT value FROM ${name}.meta WHERE key = 'turn'`)).toHaveLength(1);
+    expect(await ledger.projection(newerCounts).get("note/4")).toEqual({ count: 2 });
+    expect(await ledger.verify({ level: "deep" })).toMatchObject({ verdict: "OK" });
+  });
+
+  test("drops tables of documents when they were retired a while ago", async () => {
+    const store = await openPostgresStore(addressFor(logins.app));
+    onCleanup(() => store.close());
+    const made = await store.begin();
+    const id = await made.addProjection(newRow("retired"));
+    await made.commit();
+    const dropped = await store.begin();
+    await dropped.dropProjection(id);
+    await dropped.commit();
+    const left = `SELECT key, to_regclass('${name}.doc_${id}')::text AS there FROM ${name}.meta WHERE key = 'retired_${id}'`;
+    expect(await sql(left)).toEqual([{ key: `retired_${id}`, there: `${name}.doc_${id}` }]);
+    await sql(`UPDATE ${name}.meta SET value = '0' WHERE key = 'retired_${id}'`);
+
+    await store.maintain();
+
+    expect(await sql(left)).toEqual([]);
+    expect(await sql(`SELECT to_regclass('${name}.doc_${id}') AS there`)).toEqual([{ there: null }]);
   });
 
   test("hears on the command line that erased bytes wait for the server's own vacuum", async () => {
