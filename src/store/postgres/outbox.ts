@@ -1,15 +1,17 @@
-/** What a transaction writes, held back and sent in one go, and how it is begun where that was not sent yet.
- *  Invariants: what begins it goes first, and where that fails nothing else is done; what failed once fails for good. */
+/** The writes of one transaction, held back and sent in one go; before the first of them, where the transaction was assumed (decision
+ *  0030), the statements that begin it.
+ *  Invariants: the statements that begin a transaction are sent before all its others, and where one of them fails the server does
+ *  nothing behind it; after its first failure a transaction sends nothing more. */
 import type { DurableStep, FaultSeam } from "../../journal/store.js";
 import type { Ask } from "./ask.js";
 import type { Connection } from "./connection.js";
 import type { Opening } from "./standing.js";
 
-/** What there is to undo. */
+/** What a transaction leaves behind when it ends without a COMMIT. */
 export interface Undone {
-  /** Was it begun? */
+  /** Was BEGIN sent? Then the server needs a ROLLBACK. */
   readonly isOpened: boolean;
-  /** Is what it wrote, or failed at, among what is remembered of the journal? */
+  /** Did it hold back a write, or fail? Then the writer's memory (streams, types) shows what will not be committed, and is dropped. */
   readonly isDirty: boolean;
 }
 
@@ -24,21 +26,23 @@ interface Held extends Ask {
 export interface OutboxOptions {
   readonly connection: Connection;
   readonly faults: FaultSeam | undefined;
-  /** What begins the transaction; null when it was begun. */
+  /** Makes the statements that begin the transaction; null when it was begun by others. */
   readonly opening: Opening | null;
-  /** Is told what the statements that begin it have answered. */
+  /** Is told the rows of the statements that began the transaction, and when they were sent. */
   readonly opened: (rows: readonly (readonly unknown[])[], askedAt: number) => void;
 }
 
 export class Outbox {
   private readonly options: OutboxOptions;
+  /** Null once it was sent. */
   private opening: Opening | null;
-  /** Streams that are taken for new. */
+  /** Streams that are taken for new: the guard fails when one is there. */
   private readonly streams: string[] = [];
   private held: Held[] = [];
   private bytes = 0;
   private isDirty = false;
-  /** Does it hold the lock, for certain? */
+  /** Has the server said that the transaction holds the lock? One that may not have come to the lock yet can still come there when its
+   *  connection is lost. */
   hasLock: boolean;
   private failed: { readonly cause: unknown } | null = null;
 
@@ -48,7 +52,7 @@ export class Outbox {
     this.hasLock = options.opening === null;
   }
 
-  /** Was nothing sent that would have to be undone? */
+  /** Is the transaction only assumed, with nothing sent yet? */
   get unopened(): boolean {
     return this.opening !== null;
   }
@@ -58,16 +62,17 @@ export class Outbox {
     return this.bytes > bytesMax;
   }
 
-  /** Takes streams for new: what begins it fails where they are not. */
+  /** Takes streams for new, before anything is sent. */
   takeForNew(streams: readonly string[]): void {
     this.streams.push(...streams);
   }
 
-  /** What there is to undo. */
+  /** What is to be undone if the transaction ends here. */
   get undone(): Undone {
     return { isOpened: !this.unopened, isDirty: this.isDirty || this.failed !== null };
   }
 
+  /** Keeps a write until the next `flush`. */
   hold(held: Held): void {
     this.isDirty = true;
     this.held.push(held);
@@ -75,14 +80,14 @@ export class Outbox {
       if (typeof value === "string" || value instanceof Uint8Array) this.bytes += value.length;
   }
 
-  /** Sends what is held back; undefined when there is nothing. */
+  /** Sends what begins the transaction, if that was not sent, and all writes held back; undefined when there is neither. */
   flush(): Promise<void> | undefined {
     this.require();
     if (this.held.length === 0 && this.opening === null) return undefined;
     return this.send();
   }
 
-  /** The first thing that failed stands for what fails behind it. */
+  /** Answers the first failure of the transaction, which is this one if there was none: later ones only follow from it. */
   blame(cause: unknown): unknown {
     return (this.failed ??= { cause }).cause;
   }
@@ -91,7 +96,7 @@ export class Outbox {
     if (this.failed !== null) throw this.failed.cause;
   }
 
-  /** Sent when this returns. */
+  /** Everything is sent when this returns; it resolves with the answers. */
   private send(): Promise<void> {
     const { connection, faults, opened } = this.options;
     const { held } = this;
@@ -113,7 +118,7 @@ export class Outbox {
     );
   }
 
-  /** The steps of a transaction that was begun. */
+  /** For tests: each write by itself, between two calls of the seam. Such a transaction has waited for the lock. */
   private async sendOneByOne(held: readonly Held[], faults: FaultSeam): Promise<never[]> {
     for (const { step, statement, values } of held) {
       faults(step, "before");

@@ -1,7 +1,8 @@
-/** What the journal was left as by the last transaction of this process, for the next one to begin on without waiting for the lock.
- *  Nothing rests on it: under the lock the server compares it with what is there, and where it is not so nothing is written.
- *  Invariants: it is not tried where others wrote of late, nor long after; everything that is asked of another connection is as of a
- *  head that includes all that was acknowledged here. */
+/** Transactions that are begun on what the last transaction of this process left (its ground), without waiting for the lock.
+ *  Decision 0030 has the drawing and the words. A ground that is wrong costs time alone: the guard compares it under the lock with
+ *  what is there, and a transaction whose guard fails writes nothing.
+ *  Invariants: no transaction is begun so while other processes write, nor later than a second after the last one; an answer of the
+ *  second connection is used only when it is as of a head that includes every commit acknowledged here. */
 import type { StoreHead } from "../../journal/store.js";
 import type { Ask } from "./ask.js";
 import { Connection } from "./connection.js";
@@ -14,42 +15,45 @@ export const begin: Ask = {
   values: [],
 };
 
-/** What the guard answers, when it answers. */
+/** What a guard answers that found the ground to be as assumed; any other fails. */
 export type GuardColumns = readonly [one: number, now: number, two: number];
 
-/** What begins a transaction that takes these streams for new. */
+/** Makes the statements that begin a transaction: BEGIN, the lock, and the guard, which fails when one of these streams is there. */
 export type Opening = (streams: readonly string[]) => readonly Ask[];
 
-/** What a transaction is begun on. */
+/** A transaction that is to be begun without waiting for the lock. */
 export interface Assumed {
+  /** What it is decided on; the guard compares it. */
   readonly ground: Ground;
-  /** What begins it, and compares; these streams must not be there. */
   readonly opening: Opening;
-  /** Did one fail that it rests on? */
+  /** Did something fail in this process since `assume`? Then the ground is not what the journal will be, and the guard would fail. */
   readonly isVoid: () => boolean;
 }
 
-/** So many times in a row nobody else must have written. */
+/** So many times in a row the lock must have been had with the journal as this process left it. */
 const calmMin = 3;
-/** So many streams in a row must be new before others are taken for it. */
+/** So many unknown streams in a row must have been new before unknown streams are taken for new again. */
 const newMin = 256;
-/** For so long it is worth trying: others may have come since. */
+/** For so long after it was left a ground is worth trying: others may have written since. */
 const freshMs = 1_000;
 
+/** What this process knows of the journal between its transactions, and whether the next one may rest on it. */
 export class Standing {
   private readonly journal: Journal;
   private readonly connecting: ConnectionOptions;
+  /** The ground that the last transaction leaves, which may still be on its way; null when the next one must wait for the lock. */
   private left: Ground | null = null;
   private leftAt = 0;
+  /** How many times in a row the lock was had with the journal as this process left it. */
   private calm = 0;
-  /** The last head that is known to be committed. */
+  /** Position of the last head whose commit was acknowledged; -1 when none is known. */
   private committed = -1;
-  /** Changes with everything that fails. */
+  /** Counts failures, within this process alone: a transaction that was assumed under another count is void. No turn, which is stored. */
   private epoch = 0;
   private asking: Promise<Connection> | null = null;
-  /** Are streams of which nothing is known taken for new? As long as they are. */
+  /** Are streams of which nothing is known taken for new? Until one of them was there. */
   takesForNew = true;
-  /** How many were new in a row since. */
+  /** How many in a row turned out to be new since one was there. */
   private newInARow = 0;
   private readonly idleMs: number;
   /** How many ask on the other connection just now, and when one did last. */
@@ -63,22 +67,24 @@ export class Standing {
     this.idleMs = idleMs;
   }
 
-  /** The lock was had: was the journal as it was left here? */
+  /** A transaction waited for the lock and has it: is the journal as this process left it? */
   found(isMine: boolean): void {
     this.calm = isMine ? this.calm + 1 : 0;
   }
 
-  /** A transaction that is on its way leaves this. */
+  /** The COMMIT of a transaction is on its way; the journal will be this ground. */
   leave(ground: Ground): void {
     this.left = ground;
     this.leftAt = performance.now();
   }
 
+  /** The commit that has this head was acknowledged. */
   confirm(head: StoreHead | null): void {
     if (head !== null) this.committed = head.seq;
   }
 
-  /** Something failed, or all is to be read again. */
+  /** A transaction failed, another process wrote, or the connection is gone: the next transactions wait for the lock, and those that
+   *  were assumed are void. */
   forget(): void {
     this.left = null;
     this.calm = 0;
@@ -86,6 +92,7 @@ export class Standing {
     this.epoch++;
   }
 
+  /** Begins a transaction on the ground that was left last; null when the lock must be waited for. */
   assume(): Assumed | null {
     const { left, epoch } = this;
     if (left?.head == null || this.calm < calmMin || performance.now() - this.leftAt > freshMs) return null;
@@ -103,14 +110,15 @@ export class Standing {
     };
   }
 
-  /** A stream was there that was taken for new. */
+  /** A stream that was taken for new was there: unknown ones are asked for from now on. */
   wasThere(): void {
     this.takesForNew = false;
     this.newInARow = 0;
   }
 
-  /** Streams of which nothing is known here, asked on another connection while commits are on their way: as nobody else writes, they
-   *  are what they are as of what was acknowledged. Null where the answer is of an earlier head, or none is to be had. */
+  /** Reads streams of which nothing is known here on a second connection, while commits are on their way on the first. No commit on its
+   *  way touches them, or they would be known; so their rows as of what was acknowledged are their rows as of the ground, if nobody
+   *  else writes, which the guard finds out. Null when the answer is older than what was acknowledged, or there is none. */
   async streamsAside(names: readonly string[]): Promise<ReadonlyMap<string, StreamRow> | null> {
     const { committed } = this;
     this.askers++;
@@ -136,7 +144,7 @@ export class Standing {
     }
   }
 
-  /** Gives the other connection back. */
+  /** Gives the second connection back to the server. */
   async rest(): Promise<void> {
     const { asking } = this;
     this.asking = null;
@@ -161,7 +169,7 @@ export class Standing {
 
 type AsideColumns = readonly [head: number | null, name: string | null, id: number, rev: number, seq: number];
 
-/** As the guard puts them into words. */
+/** In the words of the guard's query. */
 function tablesOf({ tables }: Ground): string | null {
   if (tables.size === 0) return null;
   return [...tables]

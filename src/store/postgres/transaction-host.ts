@@ -11,24 +11,28 @@ export interface TransactionHost {
   readonly connection: Connection;
   readonly cache: StreamCache;
   readonly faults: FaultSeam | undefined;
-  /** What begins it where that was not sent yet: it was assumed that nobody else writes. Null: it holds the lock. */
+  /** Makes the statements that begin the transaction, where it was assumed (decision 0030); null where it waited for the lock and has it. */
   readonly opening: Opening | null;
-  /** What the statements that begin it have answered. */
+  /** The statements that begin the transaction were sent at `askedAt`, and have answered these rows. */
   opened(rows: readonly (readonly unknown[])[], askedAt: number): void;
-  /** Did what it was assumed on turn out to be void? */
+  /** Did something fail in this process, such as the batch before, since the transaction was assumed? Then its ground is not what the
+   *  journal will be and its guard would fail; known without asking the server. Never of one that waited for the lock. */
   isVoid(): boolean;
-  /** May streams of which nothing is known be taken for new, until it is begun? */
+  /** May a transaction whose guard was not sent yet take streams of which nothing is known for new? */
   takesForNew(): boolean;
-  /** One of them was there. */
+  /** A stream that was taken for new was there. */
   wasThere(): void;
-  /** Streams as they are committed, asked on another connection; null where that tells nothing. */
+  /** Reads streams as they are committed, on a second connection; null where its answer cannot be used. */
   aside(names: readonly string[]): Promise<ReadonlyMap<string, StreamRow> | null>;
-  /** Its COMMIT is on its way, and leaves this; gives the lock back. */
+  /** The COMMIT is on its way; if it succeeds the journal will be this ground. Gives this process's lock back, so that the next
+   *  transaction may be assumed on it. */
   sent(ground: Ground, committing: Promise<unknown>): void;
-  /** It was committed. */
+  /** The commit was acknowledged, with this head. */
   committed(head: StoreHead | null): void;
-  /** It was not, or nobody knows. `isDoubtful`: it may still be, after it is looked for. */
+  /** The COMMIT was sent and did not succeed, as far as is known: everything remembered is dropped. `isDoubtful`: the connection broke
+   *  before the server said that the transaction has the lock, so it may still arrive and commit behind a look-up that did not find it;
+   *  the writer takes a turn before that look-up, and what arrives later fails. */
   lost(isDoubtful: boolean): void;
-  /** Undoes it and gives the lock back; never throws. */
+  /** Undoes a transaction whose COMMIT was not sent, and gives the lock back; never throws. */
   undo(what: Undone): Promise<void>;
 }
