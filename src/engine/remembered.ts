@@ -77,6 +77,7 @@ export class Remembered {
   /** Under the lock: brings all on to the head, reads what the batch is known to need, and starts it. */
   async startBatch(transaction: StoreTransaction, queued: readonly Queued[]): Promise<Batch> {
     const head = await transaction.head();
+    this.streamHeads.trim();
     const known = new Known(transaction, this.streamHeads);
     const { ahead } = this;
     const since = await this.bringOn(transaction, head, known);
@@ -109,6 +110,7 @@ export class Remembered {
   async readAhead(queued: readonly Queued[]): Promise<void> {
     const { store, documents } = this.options;
     this.undisturbed++;
+    this.streamHeads.trim();
     // Who writes alone reads under the lock, for nobody waits for it.
     if (!store.remote || this.undisturbed > undisturbedMax || this.head === null) return;
     try {

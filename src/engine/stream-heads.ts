@@ -32,9 +32,13 @@ export class StreamHeads {
     if (this.heads.has(stream)) this.heads.set(stream, head);
   }
 
-  /** Takes over what a commit has changed, and forgets the oldest beyond the bound. */
+  /** Takes over what a commit has changed. */
   adopt(changed: ReadonlyMap<string, StreamHead>): void {
     for (const [stream, head] of changed) this.heads.set(stream, head);
+  }
+
+  /** Forgets the oldest beyond the bound. Between batches: a batch uses what it has loaded. */
+  trim(): void {
     if (this.heads.size <= streamsMax) return;
     for (const stream of this.heads.keys()) {
       if (this.heads.size <= streamsMax) break;

@@ -34,11 +34,12 @@ export class StreamCache {
     this.streams.set(name, stream);
   }
 
-  /** Forgets what is too much. Not while a transaction is open: it holds on to what it found. */
-  trim(): void {
-    for (const name of this.streams.keys()) {
+  /** Forgets what is too much, of streams whose last entry stands at a position that is committed. Not while
+   *  a transaction is open: it holds on to what it found. */
+  trim(committed: number = Infinity): void {
+    for (const [name, { seq }] of this.streams) {
       if (this.streams.size <= streamsMax) return;
-      this.streams.delete(name);
+      if (seq <= committed) this.streams.delete(name);
     }
   }
 

@@ -14,7 +14,7 @@ import { checkReadable, requireServer } from "./shape.js";
 const answerMsMax = 3_600_000;
 
 export class RawSession {
-  readonly connection: Connection;
+  private readonly connection: Connection;
   private readonly shown: string;
   private last: Promise<unknown> = Promise.resolve();
 

@@ -14,7 +14,6 @@ const entryPage = "FROM $s.entries WHERE seq > $1 AND seq <= 9007199254740991 OR
 export type RawName =
   | "entries"
   | "entryBytes"
-  | "firstEntry"
   | "entryEnds"
   | "entryCount"
   | "streams"
@@ -36,7 +35,6 @@ const queries: Readonly<Record<RawName, RawQuery>> = {
     sql: `SELECT ${entryColumns}, convert_to(entry, 'UTF8') ${entryPage}`,
     why: "the same, all entries as bytes: nothing is decoded on the way",
   },
-  firstEntry: { sql: "SELECT min(seq) FROM $s.entries", why: "where to start; one descent" },
   entryEnds: { sql: "SELECT min(seq), max(seq) FROM $s.entries", why: "two descents" },
   entryCount: { sql: "SELECT count(*) FROM $s.entries", why: "counts what is really there; it scans" },
   streams: {

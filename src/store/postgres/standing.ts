@@ -47,7 +47,7 @@ export class Standing {
   /** How many times in a row the lock was had with the journal as this process left it. */
   private calm = 0;
   /** Position of the last head whose commit was acknowledged; -1 when none is known. */
-  private committed = -1;
+  committed = -1;
   /** Counts failures, within this process alone: a transaction that was assumed under another count is void. No turn, which is stored. */
   private epoch = 0;
   private asking: Promise<Connection> | null = null;

@@ -251,7 +251,7 @@ export class Writer {
     const { journal, faults, clock } = this.options;
     const { release, opening, isVoid } = begun;
     // What is on its way is known here alone.
-    if (this.flying.size === 0) this.cache.trim();
+    this.cache.trim(this.flying.size === 0 ? Infinity : this.standing.committed);
     let isOnItsWay = false;
     return new PostgresTransaction(
       {
