@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openLedger } from "../../src/index.js";
+import type { LedgerError } from "../../src/index.js";
 import { addressOf, dropJournal, freshName, serverUrl, sql } from "./journal.js";
 import { onCleanup } from "../engine/fixture.js";
 
@@ -61,7 +62,7 @@ test.each(ways)("a password that is written anew to %s is that of the next conne
 
   await expire("second");
   const refused = (): Promise<unknown> =>
-    ledger.append("a/1", [{ type: "thing.happened", data: {} }]).catch((error: { code?: string }) => error.code);
+    ledger.append("a/1", [{ type: "thing.happened", data: {} }]).catch((error: unknown) => (error as LedgerError).code);
   await expect.poll(refused).toBe("ACCESS_DENIED"); // the end of the old connection may be heard of first
   await expect(ledger.read().toArray()).rejects.toMatchObject({ code: "ACCESS_DENIED" });
   give("second");
