@@ -32,8 +32,10 @@ export class Foreseen implements ForeseenDocuments {
   readonly at: number;
   readonly incarnation: number;
   readonly glimpse: Glimpse | null;
-  /** Commands that choose among what they find and were looked at: another one would choose the same. */
+  /** Commands that choose among what they find: another one would choose the same, and is not looked at. */
   readonly choosing: Set<CommandDefinition> = new Set();
+  /** Where such commands as look at a list would write. */
+  private readonly chosen = new Map<CommandDefinition, Set<string>>();
   /** What such a command found, and what it would have found behind that: what the others of this batch will choose. */
   readonly choices: FoundDocuments<object>[] = [];
   readonly keys: Map<AnyProjection, Set<string>> = new Map();
@@ -67,6 +69,20 @@ export class Foreseen implements ForeseenDocuments {
     let keys = this.keys.get(projection);
     if (keys === undefined) this.keys.set(projection, (keys = new Set()));
     keys.add(key);
+  }
+
+  /** Did another one of this definition choose the same? One that looks at a list and writes where its input says did not. */
+  isChoice(definition: CommandDefinition, events: readonly PreparedEvent[]): boolean {
+    let streams = this.chosen.get(definition);
+    if (streams === undefined) this.chosen.set(definition, (streams = new Set()));
+    const [first] = events;
+    if (first !== undefined && !streams.has(first.stream)) {
+      streams.add(first.stream);
+      this.choices.length = 0;
+      return false;
+    }
+    this.choosing.add(definition);
+    return true;
   }
 
   stream(stream: string): void {

@@ -134,8 +134,7 @@ export class QueuedCommands implements Queued {
       const events = prepareCommandEvents(command, answer.events, this.deciding, this.call.labels, mint);
       foreseen.need(needsOfEvents(events));
       foreseen.events.push(...events);
-      if (foreseen.choices.length === 0) return;
-      foreseen.choosing.add(command.definition);
+      if (foreseen.choices.length === 0 || !foreseen.isChoice(command.definition, events)) return;
       foreseeOthers(events, foreseen);
     } catch {
       // It is told when it is decided.

@@ -1,7 +1,16 @@
 /** What callers send at once is one transaction of the server, with everything that it changes, and one statement a table. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { content, defineEvents, defineProjection, queueCommands } from "../../src/index.js";
-import type { Ledger } from "../../src/index.js";
+import {
+  accept,
+  content,
+  defineCommand,
+  defineEvents,
+  defineProjection,
+  queueCommands,
+  refuse,
+} from "../../src/index.js";
+import type { Ledger, LedgerOptions } from "../../src/index.js";
+import { accounts, bank, openAccount } from "../engine/bank.js";
 import { open } from "../engine/fixture.js";
 import { ask, behindProxy, expectSound, journalUrl, schemaOf } from "./place.js";
 import type { Proxy } from "./proxy.js";
@@ -96,4 +105,68 @@ test("64 appends at once are one statement a table, and so is each transaction o
     expect(new Set(others).size).toBe(others.length);
     expect(tables.length - others.length).toBeLessThanOrEqual(3);
   }
+});
+
+/** What is read before the lock, and between it and the COMMIT: tables and the columns by which they are read. */
+function readsOf(statements: readonly string[]): { readonly ahead: string[]; readonly under: string[] } {
+  const read = (text: string): string[] => {
+    const words = text.replaceAll(/"j_\w+"\./g, "").replaceAll('"', "");
+    if (!words.startsWith("SELECT") || words.includes("FOR UPDATE")) return [];
+    if (words.includes("clock_timestamp")) return ["ground"];
+    if (words.startsWith("SELECT encode(id")) return ["ids"]; // of the tile that is full now
+    const [, found, by] = /FROM (\w+)(?: WHERE (\w+))?/.exec(words)!;
+    const table = found!.replace(/\d+/, "N");
+    return [by?.startsWith("index_") === true ? `${table} by ${by}` : table];
+  };
+  const lock = statements.findIndex((text) => text.includes("FOR UPDATE"));
+  const commit = statements.indexOf("COMMIT");
+  expect(statements.filter((text) => text === "COMMIT")).toHaveLength(1);
+  return { ahead: statements.slice(0, lock).flatMap(read), under: statements.slice(lock, commit).flatMap(read) };
+}
+
+const spend = defineCommand("bank.spend", {
+  reads: [
+    (input: { readonly account: string; readonly owner: string }) => ({
+      account: accounts.get(input.account),
+      all: accounts.find({ index: "owner", prefix: [input.owner] }),
+    }),
+  ],
+  decide: ({ account, all }, { account: name }) => {
+    if (account === null || all.documents.length === 0) return refuse("ACCOUNT_MISSING", { account: name });
+    return accept([{ stream: `account/${name}`, type: "bank.deposited", data: { account: name, cents: 1 } }]);
+  },
+});
+
+test("of 64 commands beside another writer, what they read is read before the lock, a table in one statement and an index in one go, and none of it under the lock", async () => {
+  const { proxy, url, direct } = await behindProxy();
+  const spending: LedgerOptions = { ...bank, commands: [...bank.commands!, spend] };
+  const there = await open(direct, spending);
+  const spendAll = async (ledger: Ledger, count: number): Promise<void> => {
+    const wishes = numbers.slice(0, count).map((n) => spend({ account: `a${n}`, owner: `o${n % 8}` }));
+    await Promise.all(wishes.map((wish) => ledger.execute(wish)));
+  };
+  await Promise.all(numbers.map((n) => there.execute(openAccount({ account: `a${n}`, owner: `o${n % 8}` }))));
+  // It knows the first account, and that it is not alone.
+  const here = await open(url, spending);
+  for (let round = 0; round < 2; round++) {
+    await spendAll(here, 1);
+    await spendAll(there, 1);
+  }
+  const seen: string[] = [];
+  proxy.hear = (text) => void seen.push(text);
+
+  await spendAll(here, 64);
+  const unknown = readsOf(seen.splice(0));
+  await spendAll(there, 64);
+  await spendAll(here, 64);
+  const known = readsOf(seen.splice(0));
+
+  // Streams by number and types are the adapter's own, and are asked for again when others wrote, once for all of them.
+  expect(unknown.under.filter((read) => read !== "ids")).toEqual(["ground", "streams", "types"]);
+  expect(known.under.filter((read) => read !== "ids")).toEqual(["ground", "streams", "types"]);
+  // An index is asked for each range that is not known, of seven owners and behind each, all in one go.
+  const ranges = Array.from({ length: 14 }, () => "doc_N by index_0");
+  expect(unknown.ahead).toEqual(["ground", "entries", "doc_N", ...ranges, "streams"]);
+  expect(known.ahead).toEqual(["ground", "entries", "doc_N"]);
+  await expectSound(here);
 });
