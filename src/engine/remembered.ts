@@ -17,7 +17,6 @@ import { Known } from "./known.js";
 import { OpenTile } from "./open-tile.js";
 import { readOwnEvents } from "./own-events.js";
 import type { Queued } from "./queue.js";
-import { withSnapshot } from "./snapshot.js";
 import { StreamHeads } from "./stream-heads.js";
 import type { TimeState } from "./time.js";
 import { waitForAll } from "./wait-for-all.js";
@@ -113,23 +112,26 @@ export class Remembered {
     this.streamHeads.trim();
     // Who writes alone reads under the lock, for nobody waits for it.
     if (!store.remote || this.undisturbed > undisturbedMax || this.head === null) return;
+    // Nor does it wait for readers: they may stay for long.
+    const reads = await store.snapshot(0).catch(() => null);
+    if (reads === null) return;
     try {
-      await withSnapshot(store, async (reads) => {
-        const head = await reads.head();
-        if (head === null || this.head === null) return;
-        const known = new Known(reads, this.streamHeads);
-        const since = await this.bringOn(reads, head, known);
-        const foreseen = this.foresee(queued, null);
-        foreseen.stream(journalStream);
-        const beginning = documents.beginAhead(reads, { head, since, foreseen });
-        await waitForAll([beginning.then(() => {}), known.load(foreseen.needs)]);
-        const begun = await beginning;
-        const further = begun === null ? foreseen : await this.lookFurther(begun, known, queued);
-        begun?.adopt();
-        this.ahead = { queued: new Set(queued), foreseen: further, known, contents: head.contents };
-      });
+      const head = await reads.head();
+      if (head === null) return;
+      const known = new Known(reads, this.streamHeads);
+      const since = await this.bringOn(reads, head, known);
+      const foreseen = this.foresee(queued, null);
+      foreseen.stream(journalStream);
+      const beginning = documents.beginAhead(reads, { head, since, foreseen });
+      await waitForAll([beginning.then(() => {}), known.load(foreseen.needs)]);
+      const begun = await beginning;
+      const further = begun === null ? foreseen : await this.lookFurther(begun, known, queued);
+      begun?.adopt();
+      this.ahead = { queued: new Set(queued), foreseen: further, known, contents: head.contents };
     } catch {
       this.forget();
+    } finally {
+      await reads.release().catch(() => {});
     }
   }
 

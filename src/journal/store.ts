@@ -214,7 +214,9 @@ export interface Store {
    *  for the lock. The transaction before it may be one whose `commit` was called and is not answered yet; when that fails, this one
    *  does. Stores on which locks cost little have no such thing. */
   assume?(): AssumedTransaction | null;
-  snapshot(): Promise<StoreSnapshot>;
+  /** A snapshot of what is committed. Where only so many can be had at once, it waits for one of them at most `waitMs`, by default as
+   *  long as for the lock, and is refused with `STORE_BUSY` then; with 0 it is had at once or not at all. */
+  snapshot(waitMs?: number): Promise<StoreSnapshot>;
   /** Drops connections and caches after a commit that gave no answer; the next `begin` starts afresh. */
   reset(): Promise<void>;
   /** Calls `hint` when somebody, another process too, may have committed up to a position; answers how to hear no more. A hint

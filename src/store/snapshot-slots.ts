@@ -10,17 +10,18 @@ export class SnapshotSlots {
   private readonly waiting = new Set<() => void>();
   private free = snapshotsMax;
 
-  /** Nobody waits longer than `timeoutMs`. */
+  /** Nobody waits longer than `timeoutMs`, who does not say how long. */
   constructor(location: string, timeoutMs: number) {
     this.location = location;
     this.timeoutMs = timeoutMs;
   }
 
-  async take(): Promise<void> {
+  async take(waitMs: number = this.timeoutMs): Promise<void> {
     if (this.free > 0) {
       this.free--;
       return;
     }
+    if (waitMs <= 0) throw this.busy(waitMs);
     let timer: NodeJS.Timeout | undefined;
     const handedOver = await new Promise<boolean>((resolve) => {
       const resume = (): void => {
@@ -28,14 +29,17 @@ export class SnapshotSlots {
         resolve(true);
       };
       this.waiting.add(resume);
-      timer = setTimeout(() => resolve(!this.waiting.delete(resume)), this.timeoutMs);
+      timer = setTimeout(() => resolve(!this.waiting.delete(resume)), waitMs);
     });
     clearTimeout(timer);
-    if (handedOver) return;
-    const { location, timeoutMs } = this;
-    throw new LedgerError(
+    if (!handedOver) throw this.busy(waitMs);
+  }
+
+  private busy(waitMs: number): LedgerError {
+    const { location } = this;
+    return new LedgerError(
       "STORE_BUSY",
-      `reading ${location} waited ${timeoutMs} ms for one of ${snapshotsMax} snapshots to be released`,
+      `reading ${location} waited ${waitMs} ms for one of ${snapshotsMax} snapshots to be released`,
       {
         details: { path: location, snapshotsMax },
         hint: "release snapshots that are no longer read",

@@ -119,8 +119,8 @@ class Life {
         await this.keepOpen(transaction, () => transaction.rollback());
         return this.guard(transaction, {}, transaction);
       },
-      snapshot: async () => {
-        const snapshot = await this.store.snapshot();
+      snapshot: async (waitMs) => {
+        const snapshot = await this.store.snapshot(waitMs);
         await this.keepOpen(snapshot, () => snapshot.release());
         return this.guard(snapshot, {});
       },

@@ -1,7 +1,7 @@
 /** How often a store is asked under the lock when each question is a round trip, alone and beside another writer. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LedgerError, queueCommands } from "../../src/index.js";
-import type { Ledger, LedgerOptions } from "../../src/index.js";
+import type { Ledger, LedgerOptions, Store } from "../../src/index.js";
 import { createMemoryStore } from "../../src/store/memory/store.js";
 import { accounts, bank, deposit, openAccount } from "./bank.js";
 import { open } from "./fixture.js";
@@ -56,6 +56,32 @@ describe("what is read ahead", () => {
 
     expect(await ledgers.there.projection(accounts).get("a")).toMatchObject({ balance: 112 });
     expect(await ledgers.here.projection(accounts).get("a")).toMatchObject({ balance: 112 });
+  });
+
+  test("is left out, and nobody waits, when readers have all snapshots there are", async () => {
+    const store = createMemoryStore();
+    let isTaken = false;
+    const { store: remote, asked } = remoteStore(store);
+    const crowded = Object.assign(Object.create(remote) as Store, {
+      snapshot: async (waitMs?: number) => {
+        if (isTaken && waitMs !== 0) return new Promise<never>(() => {});
+        if (isTaken) throw new LedgerError("STORE_BUSY", "a snapshot must be free, found none");
+        return remote.snapshot();
+      },
+    });
+    const here = await open(crowded, bank);
+    const there = await open(store, bank);
+    await here.execute(openAccount({ account: "a", owner: "ada" }));
+    await there.execute(deposit({ account: "a", cents: 1 }));
+    await here.execute(deposit({ account: "a", cents: 1 }));
+    asked.length = 0;
+    isTaken = true;
+
+    await here.execute(deposit({ account: "a", cents: 100 }));
+
+    expect(asked.map(({ of }) => of)).toEqual(["transaction"]);
+    isTaken = false;
+    expect(await here.projection(accounts).get("a")).toMatchObject({ balance: 102 });
   });
 
   test("refuses nobody when it cannot be read", async () => {

@@ -24,8 +24,8 @@ export function remoteStore(store: Store, meanwhile: () => Promise<void> | void 
   const own = {
     remote: true,
     begin: async () => noting(await store.begin(), "transaction"),
-    snapshot: async () => {
-      const snapshot = await store.snapshot();
+    snapshot: async (waitMs?: number) => {
+      const snapshot = await store.snapshot(waitMs);
       await meanwhile();
       return noting(snapshot, "snapshot");
     },

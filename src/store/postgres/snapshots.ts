@@ -37,8 +37,8 @@ export class SnapshotPool {
     this.idleMs = options.idleMs ?? idleMsDefault;
   }
 
-  async take(): Promise<StoreSnapshot> {
-    await this.slots.take();
+  async take(waitMs?: number): Promise<StoreSnapshot> {
+    await this.slots.take(waitMs);
     try {
       const [connection, ground] = await this.pin();
       const lifetime = new Lifetime();

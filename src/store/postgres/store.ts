@@ -124,9 +124,9 @@ class PostgresStore implements Store {
     return this.closing === null ? (this.writer?.assume() ?? null) : null;
   }
 
-  async snapshot(): Promise<StoreSnapshot> {
+  async snapshot(waitMs?: number): Promise<StoreSnapshot> {
     this.check();
-    return this.pool.take();
+    return this.pool.take(waitMs);
   }
 
   async reset(): Promise<void> {

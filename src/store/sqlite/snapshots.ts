@@ -39,8 +39,8 @@ export class SnapshotPool {
     this.slots = new SnapshotSlots(path, busyTimeoutMs);
   }
 
-  async take(): Promise<StoreSnapshot> {
-    const [reader, lifetime] = await this.hold();
+  async take(waitMs?: number): Promise<StoreSnapshot> {
+    const [reader, lifetime] = await this.hold(waitMs);
     return new SqliteSnapshot(this.path, reader, lifetime, () => this.release(reader));
   }
 
@@ -54,8 +54,8 @@ export class SnapshotPool {
     }
   }
 
-  private async hold(): Promise<readonly [Reader, Lifetime]> {
-    await this.slots.take();
+  private async hold(waitMs?: number): Promise<readonly [Reader, Lifetime]> {
+    await this.slots.take(waitMs);
     try {
       const reader = await this.pinWhenReadable();
       const lifetime = new Lifetime();

@@ -120,9 +120,9 @@ class SqliteStore implements Store {
     return this.parts.writer.begin();
   }
 
-  async snapshot(): Promise<StoreSnapshot> {
+  async snapshot(waitMs?: number): Promise<StoreSnapshot> {
     this.check();
-    return this.parts.pool.take();
+    return this.parts.pool.take(waitMs);
   }
 
   async reset(): Promise<void> {
