@@ -1,4 +1,5 @@
 import { systemClock } from "../kernel/clock.js";
+import { LedgerError } from "../kernel/errors.js";
 import type { Store, StoreTransaction } from "../journal/store.js";
 import { beginWithin, isPassing, pause } from "./begin.js";
 import { undo } from "./undo.js";
@@ -14,9 +15,11 @@ export async function writeOperational<Result>(
   const deadline = systemClock.monotonic() + timeoutMs;
   for (;;) {
     let transaction: StoreTransaction | null = null;
+    let isAsked = false;
     try {
       transaction = await beginWithin(store, Math.max(0, deadline - systemClock.monotonic()));
       const result = await write(transaction);
+      isAsked = true;
       await transaction.commit();
       // Whoever never appends has nobody else who would ask for it.
       await store.maintain();
@@ -24,8 +27,9 @@ export async function writeOperational<Result>(
     } catch (error) {
       if (transaction !== null) {
         await undo(transaction);
-        // What keeps it from starting afresh is told by the next `begin`.
-        await store.reset().catch(() => {});
+        // What was refused says nothing of the store. What keeps it from starting afresh is told by the next `begin`.
+        const isRefused = !isAsked && error instanceof LedgerError && !isPassing(error);
+        if (!isRefused) await store.reset().catch(() => {});
       }
       if (!isPassing(error) || systemClock.monotonic() >= deadline) throw error;
       await pause(20);

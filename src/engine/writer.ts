@@ -229,12 +229,15 @@ export class Writer {
     afresh: boolean,
   ): Promise<{ readonly committed: boolean; readonly transaction: StoreTransaction | null; readonly cause?: unknown }> {
     this.remembered.forget();
-    const deadline = monotonic() + this.options.busyTimeoutMs;
+    const { store, busyTimeoutMs } = this.options;
+    const deadline = monotonic() + busyTimeoutMs;
+    // Whoever has the lock may be ourselves, as the server knows us: the database is there, and will say what became of it.
+    const busyDeadline = deadline + (store.goneHolderMs ?? 0);
     for (;;) {
       let again: StoreTransaction | null = null;
       try {
-        if (afresh) await this.options.store.reset();
-        again = await this.options.store.begin();
+        if (afresh) await store.reset();
+        again = await store.begin();
         const last = batch?.entries.at(-1);
         if (last === undefined) return { committed: false, transaction: again };
         const [stored] = await again.entriesAt([last.seq]);
@@ -244,7 +247,8 @@ export class Writer {
       } catch (cause) {
         // It may have been lost while it looked, and nobody else can let go of its lock.
         if (again !== null) await undo(again);
-        if (isClosed(cause) || monotonic() >= deadline) return { committed: false, transaction: null, cause };
+        if (isClosed(cause) || monotonic() >= (isBusy(cause) ? busyDeadline : deadline))
+          return { committed: false, transaction: null, cause };
         await pause(20);
       }
     }

@@ -205,6 +205,9 @@ export interface Store {
   /** Is each read a round trip to another machine? Then many keys are read at once, before the lock is asked for, and `begin` has
    *  head and folded mark come with the lock. */
   readonly remote: boolean;
+  /** How long a writer that is gone may still have the lock, in ms. Whoever looks for a commit without an answer, and finds the
+   *  lock taken, asks for so long beyond the busy timeout. Absent: no longer. */
+  readonly goneHolderMs?: number;
   /** Takes the write lock, waiting for it at most the busy timeout without blocking the event loop. Heads of `streams` will be
    *  asked for: where that is a round trip, they come with the lock.
    *  Errors of `begin`, `append` and `commit` carry what the engine must know in their code: `STORE_BUSY` (lock not had, or

@@ -107,6 +107,21 @@ for (const [setting, busyTimeoutMs] of [
   });
 }
 
+test("a busy timeout of 0 does not wait for a lock, and does not wait for ever", async () => {
+  const url = journalUrl();
+  const ledger = await open(url, { busyTimeoutMs: 0 });
+  await note(ledger, 0);
+  const holder = await plain(url);
+  await holder.query("BEGIN");
+  await holder.query(`SELECT * FROM "${schemaOf(url)}".head FOR UPDATE`);
+
+  expect(await refusal(note(ledger, 1))).toMatchObject({ code: "STORE_BUSY" });
+
+  await holder.query("ROLLBACK");
+  await note(ledger, 2);
+  expect(await numbers(ledger)).toEqual([0, 2]);
+});
+
 describe("a batch that is slower than the server allows", () => {
   const events = defineEvents("note", { open: true }, { "note.written": {} });
   /** Holds up its process, and so the batch, in the middle of it. */

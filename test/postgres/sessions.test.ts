@@ -32,6 +32,13 @@ test.each([
   expect(await settingOf(await session("writes", given), idle)).toBe(found);
 });
 
+test("whoever writes and is gone is noticed by three probes, when half of what it sent has come", async () => {
+  const connection = await session("writes");
+  const found = [];
+  for (const name of ["idle", "interval", "count"]) found.push(await settingOf(connection, `tcp_keepalives_${name}`));
+  expect(found).toEqual(["10", "5", "3"]);
+});
+
 test("whoever reads may take its time", async () => {
   expect(await settingOf(await session("reads"), idle)).toBe("0");
 });

@@ -30,6 +30,11 @@ const commit: Ask = { statement: { name: "commit", text: "COMMIT" }, values: [] 
 
 /** No host may keep what it has locked for longer while it does nothing: one that stands still loses its batch. */
 const stallMsMax = 10_000;
+/** Where half of a message has come the server waits for the rest, which it does not take for standing still: whoever is gone
+ *  is noticed by three probes that nobody answers, 5 s apart. */
+const probes = { idleS: 10, intervalS: 5, count: 3 };
+/** So a writer that is gone has the lock no longer than this. */
+export const goneMsMax: number = Math.max(stallMsMax, (probes.idleS + probes.count * probes.intervalS) * 1_000);
 /** What is not answered for so long beyond what it may wait by itself is lost: the server or the way to it is gone. */
 const silenceMsMax = 30_000;
 /** A server that is told goodbye closes the connection; one that does not is not waited for. */
@@ -271,10 +276,15 @@ function isFatal({ severity }: pg.DatabaseError): boolean {
   return severity === "FATAL" || severity === "PANIC";
 }
 
+// No waiting at all is the least that there is: 0 would be for ever.
 function setUp(timeoutMs: number, role: "reads" | "writes"): readonly string[] {
-  const wanted = [...settings, ...(role === "writes" ? [["lock_timeout", `${timeoutMs}ms`] as const] : [])].map(
-    ([name, value]) => `('${name}', '${value}')`,
-  );
+  const writing = [
+    ["lock_timeout", `${Math.max(timeoutMs, 1)}ms`],
+    ["tcp_keepalives_idle", `${probes.idleS}s`],
+    ["tcp_keepalives_interval", `${probes.intervalS}s`],
+    ["tcp_keepalives_count", `${probes.count}`],
+  ] as const;
+  const wanted = [...settings, ...(role === "writes" ? writing : [])].map(([name, value]) => `('${name}', '${value}')`);
   const idle = "idle_in_transaction_session_timeout";
   return [
     // First of all: who may create in a schema that the role looks through, as everybody may in `public` up to PostgreSQL 14,

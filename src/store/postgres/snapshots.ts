@@ -111,7 +111,7 @@ export class SnapshotPool {
       connection.command("ROLLBACK").catch(() => connection.destroy());
       this.idle.push({ connection, since: performance.now() });
       this.watchIdle();
-    }
+    } else connection.destroy();
     this.slots.give();
   }
 

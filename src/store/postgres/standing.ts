@@ -121,11 +121,12 @@ export class Standing {
    *  else writes, which the guard finds out. Null when the answer is older than what was acknowledged, or there is none. */
   async streamsAside(names: readonly string[]): Promise<ReadonlyMap<string, StreamRow> | null> {
     const { committed } = this;
+    if (committed < 0) return null; // there is nothing yet that an answer could be compared with
     this.askers++;
     try {
       const connection = await (this.asking ??= Connection.open(this.connecting, "reads"));
       const rows = await connection.rows<AsideColumns>(this.journal.statements.streamsAside, [names]);
-      if (committed < 0 || (rows[0]?.[0] ?? -1) < committed) return null;
+      if ((rows[0]?.[0] ?? -1) < committed) return null;
       // Nobody here has written to these: what is behind the last that was acknowledged is another one's, and the guard will say so.
       if (rows.some(([, name, , , seq]) => name !== null && seq > committed)) return null;
       const found = toStreams(

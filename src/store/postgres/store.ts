@@ -14,7 +14,7 @@ import type {
   StoreTransaction,
 } from "../../journal/store.js";
 import { DatabaseClock } from "./clock.js";
-import { Connection } from "./connection.js";
+import { Connection, goneMsMax } from "./connection.js";
 import type { ConnectionOptions } from "./connection.js";
 import { storeError } from "./errors.js";
 import { JournalIdentity } from "./identity.js";
@@ -86,6 +86,7 @@ class PostgresStore implements Store {
   readonly readOnly: boolean;
   readonly clock: Clock;
   readonly remote = true;
+  readonly goneHolderMs = goneMsMax;
   private readonly parts: StoreParts;
   private readonly pool: SnapshotPool;
   private readonly writer: Writer | null;

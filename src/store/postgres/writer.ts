@@ -144,15 +144,23 @@ export class Writer {
       this.checkOpen();
       const connection = await this.connected();
       const { retiredTables } = journal.statements;
-      for (const [key] of await connection.rows<[string]>(retiredTables, [clock.now() - retiredMs]))
-        await connection.script([
+      const retired = await connection.rows<[string]>(retiredTables, [clock.now() - retiredMs]);
+      for (const [key] of retired) {
+        const id = Number(key.slice(retiredPrefix.length));
+        this.within = true;
+        const dropping = connection.script([
           "BEGIN",
           // Without the write lock, and behind nobody: another time will do.
           `SET LOCAL lock_timeout = 10`,
-          `DROP TABLE IF EXISTS ${qualified(journal.schema, `doc_${Number(key.slice(retiredPrefix.length))}`)}`,
-          `DELETE FROM ${qualified(journal.schema, "meta")} WHERE key = '${retiredPrefix}${Number(key.slice(retiredPrefix.length))}'`,
+          `DROP TABLE IF EXISTS ${qualified(journal.schema, `doc_${id}`)}`,
+          `DELETE FROM ${qualified(journal.schema, "meta")} WHERE key = '${retiredPrefix}${id}'`,
           "COMMIT",
         ]);
+        // One that somebody reads keeps no other one, and says nothing of the journal.
+        await dropping.catch(() => this.undo({ isOpened: true, isDirty: false }));
+        this.within = false;
+        if (connection.broken) return;
+      }
     } catch {
       await this.undo(failed);
     } finally {
