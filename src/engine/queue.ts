@@ -19,7 +19,7 @@ export interface Settle<Result> {
 export interface Staged {
   /** How many entries; 0 for an answer that writes nothing. */
   readonly count: number;
-  answer(): Promise<void> | void;
+  answer(): void;
 }
 
 /** What became of one of a batch: staged, or why it is refused. */

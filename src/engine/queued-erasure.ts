@@ -63,8 +63,12 @@ export class QueuedErasure implements Queued {
       const { rows } = tx.seal();
       groups.forEach(({ numbers }, index) => batch.erasures.push({ numbers, position: rows[index]!.seq }));
       const { seq: position, id, at } = rows[0]!;
-      const answer = async (): Promise<void> =>
-        this.settle.resolve({ ...plan, position, id, at, scrubbed: await this.store.scrub() });
+      // Whoever waits behind it does not wait for that.
+      const answer = (): void =>
+        void this.store
+          .scrub()
+          .then((scrubbed) => this.settle.resolve({ ...plan, position, id, at, scrubbed }))
+          .catch((error: unknown) => this.reject(error));
       return { staged: { count: rows.length, answer } };
     } catch (error) {
       return { error };

@@ -239,8 +239,10 @@ export interface Erasure extends ErasurePlan {
   readonly id: string;
   /** Engine time, ms since the epoch. */
   readonly at: number;
-  /** Are the bytes gone from the files of the store too? False while a reader, or another process, holds the write-ahead log
-   *  back; then the store tries again between commits and when it is closed. */
+  /** Are the bytes out of the store's files, or, on a server, out of its tables? A server frees the place where they were, and
+   *  writes over it when it needs it; that its disk forgets them nobody promises. False while a reader, or another process, holds
+   *  them back, and where the role may not clean up; then the store tries again between commits, when it is closed and when it is
+   *  opened, and `status` says that it is owed. On a large table of a server it takes a while: appends go on meanwhile. */
   readonly scrubbed: boolean;
 }
 

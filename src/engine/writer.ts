@@ -118,8 +118,7 @@ export class Writer {
       }
       if (outcome.staged.count > 0) accepted++;
       entries += outcome.staged.count;
-      const told = outcome.staged.answer();
-      if (told !== undefined) await told;
+      outcome.staged.answer();
     }
     if (accepted > 0)
       this.options.onEvent({

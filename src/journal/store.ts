@@ -181,8 +181,8 @@ export interface StoreHealth {
   readonly durability: "power loss" | "nothing";
   /** True when a private copy is read because the original cannot be read in place. */
   readonly copied: boolean;
-  /** Bytes of erased contents may still stand in its files: a reader held them back, or a process was killed in between.
-   *  Whoever writes next takes them out. */
+  /** Bytes of erased contents may still stand in its log, or in rows of its server: a reader held them back, the role may not clean
+   *  up, or a process was killed in between. Whoever opens it for writing next, and may, takes them out. */
   readonly scrubOwed: boolean;
   /** The write-ahead log; null where there is none. Sizes in bytes. */
   readonly wal: {
@@ -229,8 +229,9 @@ export interface Store {
   /** Housekeeping between commits, after callers were answered: checkpoints, hints to other processes. Never throws; see
    *  `health`. */
   maintain(): Promise<void>;
-  /** After an erasure was committed: takes the erased bytes out of every file of the store. False when a reader, or another
-   *  process, holds them back; then `maintain` and `close` try again, and so does whoever opens the store for writing next.
+  /** After an erasure was committed: takes the erased bytes out of every file of the store, or has its server remove the rows that
+   *  held them. Holds up nobody who writes for long. False when a reader, or another process, holds them back, or the role may not;
+   *  then it is owed (`health`): `maintain` and `close` try again, and so does whoever opens the store for writing next.
    *  Never throws. */
   scrub(): Promise<boolean>;
   health(): Promise<StoreHealth>;

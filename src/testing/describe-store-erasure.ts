@@ -1,5 +1,6 @@
 /** The part of the store contract that is about erasing contents. */
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { StoreReads } from "../journal/store.js";
 import { sha256Hex } from "../kernel/digest.js";
 import type { WithStore } from "./store-fixture.js";
@@ -148,4 +149,25 @@ export function describeStoreErasure(withStore: WithStore): void {
     await store.close();
     assert.equal(await store.scrub(), false);
   });
+
+  withStore(
+    "a scrub that a reader holds back is owed, and made good by the housekeeping when it is gone",
+    async (store) => {
+      await write(store, { streams: ["a/1"], contents: ["secret"] });
+      const reader = await store.snapshot();
+      await write(store, { streams: ["a/1"], erase: [1] });
+
+      const scrubbed = await store.scrub();
+
+      // Where nothing of an erased content is left anywhere, no reader holds anything back.
+      assert.equal((await store.health()).scrubOwed, !scrubbed);
+      await reader.release();
+      for (let asked = 0; (await store.health()).scrubOwed; asked++) {
+        assert.ok(asked < 1_000);
+        await store.maintain();
+        await sleep(20);
+      }
+      assert.equal(await store.scrub(), true);
+    },
+  );
 }

@@ -237,9 +237,9 @@ describe("status", () => {
     expect(readFileSync(file, "utf8")).toBe("notes");
   });
 
-  test("says while bytes of erased contents may still stand in its log, until somebody wrote", async () => {
+  test("says while bytes of erased contents may still stand in its files, until somebody wrote", async () => {
     const file = await ledgerWith(3);
-    const line = "erased      bytes of erased contents may still stand in its log; the next writer takes them out\n";
+    const line = "erased      bytes of erased contents may still stand in its files; the next writer takes them out\n";
     expect((await call(["status", "--ledger", file])).stdout).not.toContain("erased");
 
     damage(file, "INSERT INTO meta VALUES ('scrub', '2')");

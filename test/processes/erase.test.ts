@@ -4,7 +4,8 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { content, openLedger } from "../../src/index.js";
 import type { ContentReference, LedgerError } from "../../src/index.js";
-import { freshPlace, killedAt, open, sharedStoreNames } from "../engine/fixture.js";
+import { freshPlace, killedAt, ledgerPath, onCleanup, open, sharedStoreNames } from "../engine/fixture.js";
+import { addressOf, freshName, serverUrl, sql } from "../postgres/journal.js";
 import { runChild, startChild } from "./child.js";
 import type { Finished } from "./child.js";
 
@@ -40,11 +41,22 @@ async function check(path: string, child: Finished): Promise<boolean> {
   return erased;
 }
 
+/** Journals in a database where nobody else reads, so that no other test holds back what is cleaned up. */
+async function ownDatabase(): Promise<() => string> {
+  const database = freshName();
+  await sql(`CREATE DATABASE ${database}`);
+  onCleanup(async () => void (await sql(`DROP DATABASE ${database} WITH (FORCE)`)));
+  const server = new URL(serverUrl);
+  server.pathname = `/${database}`;
+  return () => addressOf(freshName(), server.href);
+}
+
 test.each(sharedStoreNames)(
   "T50 T54 a process that is killed at any step of an erasure has erased all of it or nothing, and leaves no byte of it, on %s",
   { timeout: 600_000 },
   async (name) => {
-    const path = freshPlace(name);
+    const place = name === "sqlite" ? ledgerPath : await ownDatabase();
+    const path = place();
     const whole = await runChild("eraser.mjs", [path, "0"]);
     expect(whole).toMatchObject({ code: 0, stderr: "" });
     expect(whole.lines).toContain(JSON.stringify({ acknowledged: 5, scrubbed: true }));
@@ -56,7 +68,7 @@ test.each(sharedStoreNames)(
     const committed = steps.indexOf("commit after");
     for (const k of killedAt(name, steps, 8)) {
       const [index, step] = [k - 1, steps[k - 1]!];
-      const killed = freshPlace(name);
+      const killed = place();
       const child = await runChild("eraser.mjs", [killed, String(index + 1)]);
       expect([step, child.signal, child.stderr]).toEqual([step, "SIGKILL", ""]);
       const erased = await check(killed, child).catch((cause: unknown) => {

@@ -45,7 +45,7 @@ function describe(status: LedgerStatus): (readonly [string, string])[] {
     ["store", `${store.kind}; what is acknowledged survives ${store.durability}`],
     ...walOf(store.wal),
     ...(store.scrubOwed
-      ? [["erased", "bytes of erased contents may still stand in its log; the next writer takes them out"] as const]
+      ? [["erased", "bytes of erased contents may still stand in its files; the next writer takes them out"] as const]
       : []),
     ...status.consumers.map((consumer) => ["consumer", consumerLine(consumer)] as const),
     ...status.projections

@@ -129,6 +129,12 @@ const queries: Readonly<Record<StatementName, Query>> = {
     sql: "UPDATE $s.contents SET media = NULL, salt = NULL, plain = NULL, bytes = NULL, erased = $2 WHERE n = ANY ($1::bigint[])",
     why: "by key; what the guard lets through, once a content",
   },
+  scrubMark: { sql: "SELECT value FROM $s.meta WHERE key = 'scrub'", why: "by key" },
+  markScrub: {
+    sql: "INSERT INTO $s.meta (key, value) VALUES ('scrub', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+    why: "by key, once an erasure",
+  },
+  unmarkScrub: { sql: "DELETE FROM $s.meta WHERE key = 'scrub' AND value = $1", why: "by key" },
   putCheckpoint: {
     sql: "INSERT INTO $s.checkpoints (size, note) VALUES ($1, $2) ON CONFLICT (size) DO UPDATE SET note = excluded.note",
     why: "by key, almost always at its end",
@@ -204,6 +210,9 @@ export type StatementName =
   | "insertNodes"
   | "storedContents"
   | "eraseContents"
+  | "scrubMark"
+  | "markScrub"
+  | "unmarkScrub"
   | "putCheckpoint"
   | "putConsumer"
   | "deleteConsumer"

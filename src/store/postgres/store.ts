@@ -23,6 +23,8 @@ import { parsePostgresLocation } from "./location.js";
 import type { PostgresLocation } from "./location.js";
 import { findOrCreate } from "./opening.js";
 import { openRawReaderAt } from "./raw-reader.js";
+import type { Journal } from "./reads.js";
+import { owesScrub, Scrub } from "./scrub.js";
 import { inspect } from "./shape.js";
 import { SnapshotPool } from "./snapshots.js";
 import { statementsOn } from "./statements.js";
@@ -52,7 +54,9 @@ export async function openPostgresStore(url: string, options: PostgresStoreOptio
       if (readOnly) await inspect(connection, place, "read");
       else await findOrCreate(connection, place, { create, faults });
       const durable = await isDurable(connection);
-      const store = new PostgresStore({ place, connecting, durable, faults, writing: readOnly ? null : connection });
+      const scrubOwed = !readOnly && (await owesScrub(connection, { statements: statementsOn(place.schema) }));
+      const writing = readOnly ? null : connection;
+      const store = new PostgresStore({ place, connecting, durable, faults, writing, scrubOwed });
       await store.hearTime();
       if (readOnly) await connection.close();
       return store;
@@ -78,6 +82,7 @@ interface StoreParts {
   readonly faults: FaultSeam | undefined;
   /** The connection to write by; null: for reading only. */
   readonly writing: Connection | null;
+  readonly scrubOwed: boolean;
 }
 
 class PostgresStore implements Store {
@@ -90,21 +95,26 @@ class PostgresStore implements Store {
   private readonly parts: StoreParts;
   private readonly pool: SnapshotPool;
   private readonly writer: Writer | null;
+  private readonly scrubs: Scrub | null;
+  private readonly journal: Journal;
   private readonly listening: Listening;
   private closing: Promise<void> | null = null;
 
   constructor(parts: StoreParts) {
-    const { place, connecting, faults, writing } = parts;
+    const { place, connecting, faults, writing, scrubOwed: owed } = parts;
     const clock = new DatabaseClock();
     const { shown, schema } = place;
     const journal = { shown, schema, statements: statementsOn(schema), identity: new JournalIdentity(shown) };
     this.parts = parts;
+    this.journal = journal;
     this.location = place.shown;
     this.readOnly = writing === null;
     this.clock = clock;
     this.pool = new SnapshotPool({ journal, connecting, clock });
     this.listening = new Listening(connecting, channelOf(place.schema));
     this.writer = writing === null ? null : new Writer({ journal, connecting, clock, faults }, writing);
+    this.scrubs = writing === null ? null : new Scrub({ journal, connecting, faults, owed });
+    this.scrubs?.maintain();
   }
 
   /** The clock is right from the first snapshot on. */
@@ -139,6 +149,7 @@ class PostgresStore implements Store {
   async maintain(): Promise<void> {
     if (this.closing !== null) return;
     this.writer?.announce();
+    this.scrubs?.maintain();
     await this.writer?.dropRetired();
   }
 
@@ -147,13 +158,14 @@ class PostgresStore implements Store {
   }
 
   async scrub(): Promise<boolean> {
-    return this.closing === null && ((await this.writer?.scrub()) ?? false);
+    return this.closing === null && ((await this.scrubs?.scrub()) ?? false);
   }
 
   async health(): Promise<StoreHealth> {
     this.check();
     const durability = this.parts.durable ? "power loss" : "nothing";
-    return { kind: this.kind, durability, copied: false, scrubOwed: false, wal: null };
+    const scrubOwed = this.scrubs?.owed ?? (await this.readScrubOwed());
+    return { kind: this.kind, durability, copied: false, scrubOwed, wal: null };
   }
 
   async raw(): Promise<RawReader> {
@@ -169,7 +181,22 @@ class PostgresStore implements Store {
   private async end(): Promise<void> {
     this.listening.close();
     await this.pool.close();
+    // Its own readers are gone.
+    await this.scrubs?.close();
     await this.writer?.close();
+  }
+
+  private async readScrubOwed(): Promise<boolean> {
+    try {
+      const connection = await Connection.open(this.parts.connecting, "reads");
+      try {
+        return await owesScrub(connection, this.journal);
+      } finally {
+        await connection.close();
+      }
+    } catch (cause) {
+      throw storeError(cause, this.location, "reading");
+    }
   }
 
   private check(): void {

@@ -127,11 +127,11 @@ export class PostgresTransaction extends PostgresReads implements StoreTransacti
 
   async erase(numbers: readonly number[], position: number): Promise<void> {
     this.requireEntry(position);
-    const unique = new Set(numbers);
-    invariant(unique.size === numbers.length, "a content is erased once");
+    invariant(new Set(numbers).size === numbers.length, "a content is erased once");
     const [row] = await this.read<[number]>("storedContents", [numbers]);
     invariant(row?.[0] === numbers.length, `contents ${numbers.join(", ")} must be stored to be erased`);
     this.hold("erase", "eraseContents", [numbers, position]);
+    this.hold("erase", "markScrub", [String(position)]);
     await this.flush();
   }
 

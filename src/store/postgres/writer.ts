@@ -12,7 +12,6 @@ import type { ConnectionOptions } from "./connection.js";
 import { storeError } from "./errors.js";
 import { channelOf } from "./listen.js";
 import { toGround, toStreams } from "./reads.js";
-import { mayVacuum } from "./rights.js";
 import type { Ground, GroundColumns, Journal, StreamColumns, StreamRow } from "./reads.js";
 import { qualified, retiredPrefix } from "./schema.js";
 import { idleMsDefault } from "./snapshots.js";
@@ -187,27 +186,6 @@ export class Writer {
     const { schema, statements } = this.options.journal;
     // Who does not hear of it asks for the head.
     connection.run(statements.announce, [channelOf(schema), String(unannounced)]).catch(() => {});
-  }
-
-  /** Gives back to the server what erased contents took, as far as it lets us. */
-  async scrub(): Promise<boolean> {
-    const { journal, faults } = this.options;
-    const release = await this.lock.acquire();
-    try {
-      this.checkOpen();
-      const connection = await this.connected();
-      const [row] = await connection.rows<[boolean]>(mayVacuum, [journal.schema]);
-      // The server would skip the table and say that all is well.
-      if (row?.[0] !== true) return false;
-      faults?.("scrub", "before");
-      await connection.command(`VACUUM "${journal.schema}".contents`);
-      faults?.("scrub", "after");
-      return true;
-    } catch {
-      return false;
-    } finally {
-      release();
-    }
   }
 
   async close(): Promise<void> {
