@@ -162,7 +162,7 @@ describeStores("erasures that race appends of two writers", (_, openStoreOf, nam
             const ledger = ledgers[step.by as 0 | 1];
             return step.type === "copy"
               ? ledger.append(step.stream, [{ type: "note.copied", data: { texts: [reference] } }])
-              : ledger.erase([reference.$content], { reason: "race" });
+              : ledger.erase([reference.$content], { reason: `race ${step.by}` }); // or two would be one entry
           }),
         );
 
