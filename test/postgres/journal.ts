@@ -1,7 +1,7 @@
 /** Journals of the tests: a schema each, in the database of the run's server (see `postgres-server.ts`). */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
-import { onEndOfFile } from "../cleanups.js";
+import { onCleanup, onEndOfFile } from "../cleanups.js";
 
 /** The address of the server that the run uses, with the rights of a superuser; no journal is named. */
 export const serverUrl = process.env["RUNLEDGER_TEST_POSTGRES"]!;
@@ -42,4 +42,15 @@ export async function sql(text: string, values?: unknown[]): Promise<Record<stri
 
 export async function dropJournal(journal: string): Promise<void> {
   await sql(`DROP SCHEMA IF EXISTS "${journal}" CASCADE`);
+}
+
+/** Gives addresses of journals in a database where nobody else reads, so that no other test holds back what is cleaned up. It is gone
+ *  after the test. */
+export async function ownDatabase(): Promise<() => string> {
+  const database = freshName();
+  await sql(`CREATE DATABASE ${database}`);
+  onCleanup(async () => void (await sql(`DROP DATABASE ${database} WITH (FORCE)`)));
+  const server = new URL(serverUrl);
+  server.pathname = `/${database}`;
+  return () => addressOf(freshName(), server.href);
 }
