@@ -80,7 +80,7 @@ async function runWorker() {
       say("claimed", job.fence);
       await affect(job.fence);
       say("completing", job.fence);
-      await again(() => job.complete());
+      await job.complete(); // it asks again by itself, for as long as the claim lasts
       say("done", job.fence);
     },
     onError(error, { doing, runId }) {
