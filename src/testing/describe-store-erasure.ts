@@ -159,15 +159,15 @@ export function describeStoreErasure(withStore: WithStore): void {
 
       const scrubbed = await store.scrub();
 
-      // Where nothing of an erased content is left anywhere, no reader holds anything back.
-      assert.equal((await store.health()).scrubOwed, !scrubbed);
+      // One that refused without having tried owes nothing.
+      if (scrubbed) assert.equal((await store.health()).scrubOwed, false);
       await reader.release();
       for (let asked = 0; (await store.health()).scrubOwed; asked++) {
         assert.ok(asked < 1_000);
         await store.maintain();
         await sleep(20);
       }
-      assert.equal(await store.scrub(), true);
+      for (let asked = 0; !(await store.scrub()); asked++) assert.ok(asked < 100);
     },
   );
 }
